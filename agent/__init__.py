@@ -1,0 +1,1 @@
+"""The reasoning runtime: plan, execute, synthesise, verify, decide."""

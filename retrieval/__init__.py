@@ -1,0 +1,1 @@
+"""Documents in, ranked pages and lines out."""

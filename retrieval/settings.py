@@ -1,0 +1,52 @@
+"""Settings of reading and retrieval. Defaults are the `embedded` profile."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Settings(BaseModel):
+    """Base of all settings: unknown keys are refused, so that a typing error is seen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OcrSettings(Settings):
+    """When and how page images are read."""
+
+    engine: Literal["rapidocr"] = "rapidocr"
+    dpi: Positive = 150
+    max_side: Positive = 2000
+    min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    figures: bool = True
+    figure_min_area: Annotated[float, Field(ge=0, le=1)] = 0.02
+
+
+class IngestSettings(Settings):
+    """How documents are read."""
+
+    workers: Positive = os.cpu_count() or 1
+    page_timeout: Annotated[float, Field(gt=0)] = 120.0
+    ocr: OcrSettings = OcrSettings()
+
+
+class SearchSettings(Settings):
+    """Which signals rank pages, and how much each one weighs in the fusion."""
+
+    page_bm25: float = 1.0
+    passage_bm25: float = 1.0
+    vectors: float = 1.0
+    structure: float = 1.0
+
+
+class RetrievalSettings(Settings):
+    """Everything below the agent."""
+
+    ingest: IngestSettings = IngestSettings()
+    search: SearchSettings = SearchSettings()
+    enrich_seconds: Annotated[float, Field(ge=0)] = 6.0

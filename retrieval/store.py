@@ -1,0 +1,251 @@
+"""The one truth of a collection: documents, pages, postings and vectors in one SQLite file.
+
+Everything is keyed by content hash, so a file that is known under another name is never read twice. One writer at a
+time, many readers (WAL). Each `with store.writing():` block is one transaction: killed in the middle, it never was.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import orjson
+
+from retrieval.errors import InputError
+from retrieval.types import BBox, Block, Document, DocumentKind, Line, Page, PageRef
+
+STORE_VERSION = 1
+Work = Literal["none", "due", "done", "failed"]
+"""State of a page's OCR or of its figures' OCR: not needed, still to do, done, tried and given up."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (
+  doc_no INTEGER PRIMARY KEY, doc_id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, pages INTEGER NOT NULL,
+  title TEXT NOT NULL DEFAULT '', postings_of INTEGER NOT NULL DEFAULT -1);
+CREATE TABLE IF NOT EXISTS files (
+  path TEXT PRIMARY KEY, doc_id TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS files_by_doc ON files (doc_id);
+CREATE TABLE IF NOT EXISTS pages (
+  doc_id TEXT NOT NULL, page INTEGER NOT NULL, label TEXT NOT NULL, width REAL NOT NULL, height REAL NOT NULL,
+  writing TEXT NOT NULL, layout TEXT NOT NULL, note TEXT NOT NULL, ocr TEXT NOT NULL, figures TEXT NOT NULL,
+  revision INTEGER NOT NULL DEFAULT 0, content BLOB NOT NULL, PRIMARY KEY (doc_id, page)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS passages (
+  doc_no INTEGER PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS postings (
+  term TEXT NOT NULL, doc_no INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (term, doc_no)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS postings_by_doc ON postings (doc_no);
+CREATE TABLE IF NOT EXISTS vectors (
+  doc_id TEXT NOT NULL, page INTEGER NOT NULL, model TEXT NOT NULL, spans BLOB NOT NULL, content BLOB NOT NULL,
+  PRIMARY KEY (doc_id, page, model)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page with the state of the work that it still needs."""
+
+    page: Page
+    ocr: Work = "none"
+    figures: Work = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """What was seen of a file when it was last read."""
+
+    doc_id: str
+    size: int
+    mtime_ns: int
+
+
+class Store:
+    """Reads and writes one collection's SQLite file. Safe to share between threads of one process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        with self.writing():
+            for statement in _SCHEMA.strip().split(";\n"):
+                self._db.execute(statement)
+            self._db.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (str(STORE_VERSION),))
+        found = self.rows("SELECT value FROM meta WHERE key = 'version'")[0][0]
+        if int(found) != STORE_VERSION:
+            self.close()
+            raise InputError(
+                f"{path} was written in store format {found}, this docsage reads {STORE_VERSION}",
+                remedy="index the documents again into another --collection",
+            )
+
+    def close(self) -> None:
+        """Close the file. The store can't be used afterwards."""
+        self._db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed at the end of the block, rolled back when it raises. Blocks don't nest."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """All rows of one query."""
+        with self._lock:
+            return self._db.execute(sql, parameters).fetchall()
+
+    # documents and files
+
+    def add_document(self, document: Document) -> None:
+        """Record a document before its pages are read; a known one is left as it is."""
+        with self.writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO documents (doc_id, kind, pages, title) VALUES (?, ?, ?, ?)",
+                (document.doc_id, document.kind, document.pages, document.title),
+            )
+
+    def document(self, doc_id: str) -> Document | None:
+        """The document of this content hash, or None."""
+        found = self.rows("SELECT doc_id, kind, pages, title FROM documents WHERE doc_id = ?", (doc_id,))
+        return self._document(found[0]) if found else None
+
+    def documents(self) -> list[Document]:
+        """Every document, in the order in which they were added."""
+        return [
+            self._document(row) for row in self.rows("SELECT doc_id, kind, pages, title FROM documents ORDER BY doc_no")
+        ]
+
+    def _document(self, row: tuple[str, str, int, str]) -> Document:
+        doc_id, kind, pages, title = row
+        paths = [r[0] for r in self.rows("SELECT path FROM files WHERE doc_id = ? ORDER BY path", (doc_id,))]
+        names = tuple(dict.fromkeys(Path(p).name for p in paths))
+        return Document(doc_id=doc_id, kind=cast(DocumentKind, kind), pages=pages, title=title, names=names)
+
+    def remove_document(self, doc_id: str) -> None:
+        """Forget a document with its pages, postings, vectors and file names."""
+        with self.writing() as db:
+            db.execute(
+                "DELETE FROM postings WHERE doc_no IN (SELECT doc_no FROM documents WHERE doc_id = ?)", (doc_id,)
+            )
+            db.execute(
+                "DELETE FROM passages WHERE doc_no IN (SELECT doc_no FROM documents WHERE doc_id = ?)", (doc_id,)
+            )
+            for table in ("pages", "vectors", "files", "documents"):
+                db.execute(f"DELETE FROM {table} WHERE doc_id = ?", (doc_id,))
+
+    def record_file(self, path: Path, known: KnownFile) -> None:
+        """Remember that `path` held this content. A name that held other content before is moved to this one."""
+        with self.writing() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+                (str(path.resolve()), known.doc_id, known.size, known.mtime_ns),
+            )
+
+    def known_file(self, path: Path) -> KnownFile | None:
+        """What `path` held when it was last read, or None."""
+        found = self.rows("SELECT doc_id, size, mtime_ns FROM files WHERE path = ?", (str(path.resolve()),))
+        return KnownFile(*found[0]) if found else None
+
+    def paths_of(self, doc_id: str) -> list[Path]:
+        """The paths a document was read from; they may have gone since."""
+        return [Path(r[0]) for r in self.rows("SELECT path FROM files WHERE doc_id = ? ORDER BY path", (doc_id,))]
+
+    # pages
+
+    def put_pages(self, pages: Iterable[StoredPage]) -> None:
+        """Write pages in one transaction; a page that is there already is replaced and its revision goes up."""
+        rows = [_page_row(stored) for stored in pages]
+        with self.writing() as db:
+            db.executemany(
+                "INSERT INTO pages (doc_id, page, label, width, height, writing, layout, note, ocr, figures, content)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (doc_id, page) DO UPDATE SET"
+                " label = excluded.label, width = excluded.width, height = excluded.height, writing = excluded.writing,"
+                " layout = excluded.layout, note = excluded.note, ocr = excluded.ocr, figures = excluded.figures,"
+                " content = excluded.content, revision = revision + 1",
+                rows,
+            )
+
+    def page(self, ref: PageRef) -> Page | None:
+        """One page, or None when it was not read (yet)."""
+        found = self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))
+        return _page(found[0]) if found else None
+
+    def pages(self, doc_id: str) -> Iterator[Page]:
+        """The pages of a document that have been read, in page order."""
+        for row in self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
+            yield _page(row)
+
+    def pages_read(self, doc_id: str) -> list[int]:
+        """Numbers of the pages that have been read."""
+        return [r[0] for r in self.rows("SELECT page FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,))]
+
+    def pages_due(self, doc_id: str, work: Literal["ocr", "figures"]) -> list[int]:
+        """Numbers of the pages that wait for OCR, of the page or of its figures."""
+        return [
+            r[0]
+            for r in self.rows(f"SELECT page FROM pages WHERE doc_id = ? AND {work} = 'due' ORDER BY page", (doc_id,))
+        ]
+
+    def page_work(self, ref: PageRef) -> tuple[Work, Work]:
+        """State of (page OCR, figure OCR) for a page that has been read."""
+        row = self.rows("SELECT ocr, figures FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))[0]
+        return cast(Work, row[0]), cast(Work, row[1])
+
+
+_COLUMNS = "doc_id, page, label, width, height, writing, layout, note, content"
+
+
+def _page_row(stored: StoredPage) -> tuple[Any, ...]:
+    page = stored.page
+    content = {
+        "lines": [(ln.text, *ln.bbox.as_list(), ln.source, ln.confidence) for ln in page.lines],
+        "blocks": [(b.kind, *b.bbox.as_list(), b.lines) for b in page.blocks],
+    }
+    return (
+        page.ref.doc_id,
+        page.ref.page,
+        page.label,
+        page.width,
+        page.height,
+        page.writing,
+        page.layout,
+        page.note,
+        stored.ocr,
+        stored.figures,
+        orjson.dumps(content),
+    )
+
+
+def _box(values: Sequence[float]) -> BBox:
+    return BBox.model_construct(x1=values[0], y1=values[1], x2=values[2], y2=values[3])
+
+
+def _page(row: tuple[Any, ...]) -> Page:
+    doc_id, page, label, width, height, writing, layout, note, content = row
+    data = orjson.loads(content)
+    return Page(
+        ref=PageRef(doc_id=doc_id, page=page),
+        label=label,
+        width=width,
+        height=height,
+        writing=writing,
+        layout=layout,
+        note=note,
+        lines=tuple(
+            Line.model_construct(text=t[0], bbox=_box(t[1:5]), source=t[5], confidence=t[6]) for t in data["lines"]
+        ),
+        blocks=tuple(Block.model_construct(kind=b[0], bbox=_box(b[1:5]), lines=tuple(b[5])) for b in data["blocks"]),
+    )

@@ -1,0 +1,1 @@
+"""Tools that the agent may call: one module a tool."""
