@@ -96,9 +96,11 @@ class Trajectory(Frozen):
     """The whole answer: pages, regions, facts, claims, verdicts, cost.
 
     `answer` is None when the run abstained; the best candidate it had is then kept in `candidate`.
+    `question_id` is set by whoever asks many questions, so that answers find their questions again.
     """
 
     schema_version: Literal["docsage.trajectory/1"] = Field(default="docsage.trajectory/1", alias="schema")
+    question_id: str | None = None
     question: str
     scope: Scope
     task: Task
