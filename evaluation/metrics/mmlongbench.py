@@ -125,7 +125,7 @@ def wants_exact_match(text: str) -> bool:
 
 
 def floats_equal(gold: float, prediction: float) -> bool:
-    """Whether prediction is gold, gold / 100 or gold * 100: within 1 % or rounded to the shorter decimals (2 at least)."""
+    """Whether prediction is gold, gold / 100 or gold * 100: within 1 %, or to the shorter decimals (at least 2)."""
     for item in (gold / 100, gold, gold * 100):
         if isclose(item, prediction, rel_tol=0.01):
             return True
@@ -136,7 +136,7 @@ def floats_equal(gold: float, prediction: float) -> bool:
 
 
 def _decimals(number: float) -> int:
-    """Length of what follows the point in Python's notation; 3 where there is no point ("5e-05"), as in the reference."""
+    """Length of what follows the point in Python's notation; 3 without a point ("5e-05"), as in the reference."""
     text = str(number)
     return len(text.split(".")[-1]) if "." in text else 3
 

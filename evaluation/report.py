@@ -1,0 +1,72 @@
+"""Scores as tables for a terminal. The numbers are those of `summary.json`; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.mmlongbench.scoring import Group, Summary
+from evaluation.types import Score
+
+
+def mmlongbench_report(summary: Summary) -> RenderableType:
+    """The tables of one run: totals, retrieval, answers, pages, and the splits by source, document type and span."""
+    parts: list[RenderableType] = [
+        Text(
+            f"{summary.questions} questions: {summary.answered} answered, {summary.abstained} abstained, "
+            f"{summary.failed} failed"
+        ),
+        _retrieval(summary.retrieval),
+    ]
+    for title, scores, unit in (
+        ("answers", summary.answers, "%"),
+        ("cited pages", summary.pages, "%"),
+        ("abstention", summary.abstention, "%"),
+        ("latency", summary.latency, "s"),
+    ):
+        if scores is not None:
+            parts.append(_scores(title, scores, unit))
+    parts.append(_groups("by evidence source", summary.by_source))
+    parts.append(_groups("by document type", summary.by_document_type))
+    parts.append(_groups("by span", summary.by_span))
+    return Lines(*parts)
+
+
+def shown(score: Score, unit: str = "%") -> str:
+    """A score as text: per cent with one decimal, or seconds; without a value, the reason."""
+    if score.value is None:
+        return f"- ({score.reason})"
+    return f"{100 * score.value:.1f}" if unit == "%" else f"{score.value:.2f} s"
+
+
+def _retrieval(scores: Mapping[str, Score]) -> Table:
+    cutoffs = [name.removeprefix("recall@") for name in scores if name.startswith("recall@")]
+    table = Table(title="retrieval", title_justify="left")
+    table.add_column("")
+    for cutoff in cutoffs:
+        table.add_column(f"@{cutoff}", justify="right")
+    for name in ("recall", "all_hit"):
+        table.add_row(name, *(shown(scores[f"{name}@{cutoff}"]) for cutoff in cutoffs))
+    return table
+
+
+def _scores(title: str, scores: Mapping[str, Score], unit: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("", "score", "n", "missing"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, score in scores.items():
+        table.add_row(name, shown(score, unit), str(score.n), str(score.missing))
+    return table
+
+
+def _groups(title: str, groups: Mapping[str, Group]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("", "questions", "accuracy", "all_hit@10"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, group in groups.items():
+        table.add_row(name, str(group.questions), shown(group.accuracy), shown(group.all_hit_at_10))
+    return table
