@@ -1,17 +1,145 @@
-"""placeholder."""
+"""Hybrid search: BM25 over pages and passages, passage vectors, structural look-ups, fused into one ranking of pages."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
+from retrieval.embedders.base import TextEmbedder
+from retrieval.index.bm25 import Floats, Postings, Units
+from retrieval.index.vectors import VectorIndex
 from retrieval.settings import SearchSettings
 from retrieval.store import Store
-from retrieval.types import Scope, SearchResult
+from retrieval.text.queries import weighted_terms
+from retrieval.text.references import References, references
+from retrieval.types import PageHit, PageRef, Scope, SearchResult, SignalStatus
 
 
 class Searcher:
-    """Ranks pages."""
+    """Ranks the pages of a scope for a query. Keeps the postings of the store up to date."""
 
-    def __init__(self, store: Store, settings: SearchSettings) -> None: ...
+    def __init__(self, store: Store, settings: SearchSettings, embedder: TextEmbedder) -> None:
+        self.store = store
+        self.settings = settings
+        self.postings = Postings(store)
+        self.vectors = VectorIndex(store, embedder)
 
-    def refresh(self, doc_id: str) -> None: ...
+    def refresh(self, doc_id: str) -> bool:
+        """Bring the postings of a document up to its pages; False when they were already."""
+        return self.postings.refresh(doc_id)
 
-    def search(self, query: str, scope: Scope, k: int) -> SearchResult: ...
+    def search(self, query: str, scope: Scope, k: int) -> SearchResult:
+        """The `k` best pages; each one tells the rank that every signal gave it."""
+        units = self.postings.units(scope.doc_ids)
+        passages, signals = self.signals(query, units)
+        fused = self.fuse(signals, units)
+        order = [int(i) for i in np.argsort(-fused, kind="stable")[:k] if fused[i] > 0]
+        ranks = {name: _ranks(scores) for name, scores in signals.items()}
+        best = _best_passages(passages, units)
+        hits = tuple(
+            PageHit(
+                ref=PageRef(doc_id=units.pages[i][0], page=units.pages[i][1]),
+                rank=rank,
+                score=float(fused[i]),
+                ranks={name: int(of[i]) for name, of in ranks.items() if of[i]},
+                lines=units.place(best[i]) if i in best else None,
+            )
+            for rank, i in enumerate(order, 1)
+        )
+        return SearchResult(hits=hits, signals=self._status(scope))
+
+    def signals(self, query: str, units: Units) -> tuple[Floats, dict[str, Floats]]:
+        """(BM25 of each passage, score of each page by signal); a signal whose weight is 0 is not computed."""
+        weights = self.settings.weights()
+        passage_scores, page_scores = self.postings.scores(
+            weighted_terms(query, glossary_weight=self.settings.glossary), units
+        )
+        found: dict[str, Floats] = {"page_bm25": page_scores}
+        if weights["passage_bm25"]:
+            best = np.zeros(len(units.pages), np.float32)
+            np.maximum.at(best, units.page_of, passage_scores)
+            found["passage_bm25"] = best
+        if weights["vectors"]:
+            found["vectors"] = self._vector_scores(query, units)
+        if weights["structure"]:
+            found["structure"] = self._structure_scores(references(query), units)
+        return passage_scores, found
+
+    def fuse(self, signals: Mapping[str, Floats], units: Units) -> Floats:
+        """Weighted sum of the signals, each scaled to a best page of 1; then a share of the neighbours' scores."""
+        total = np.zeros(len(units.pages), np.float32)
+        for name, scores in signals.items():
+            top = float(scores.max(initial=0.0))
+            if top > 0:
+                total += self.settings.weights()[name] * scores / top
+        return total + self.settings.neighbours * _neighbours(total, units)
+
+    def _vector_scores(self, query: str, units: Units) -> Floats:
+        at = {page: i for i, page in enumerate(units.pages)}
+        scores = np.zeros(len(units.pages), np.float32)
+        matches = self.vectors.search(query, [t.doc_id for t in units.tables])
+        if not matches:
+            return scores
+        # e5 similarities lie close together (0.7 to 0.9): only their differences within the scope tell pages apart
+        floor = min(m.score for m in matches)
+        for match in matches:
+            scores[at[match.ref.doc_id, match.ref.page]] = match.score - floor
+        return scores
+
+    def _structure_scores(self, named: References, units: Units) -> Floats:
+        scores = np.zeros(len(units.pages), np.float32)
+        for table in units.tables if named.pages else ():
+            self._page_numbers(named.pages, table.doc_id, units, scores)
+        for anchor in (*named.anchors, *named.kinds):
+            at, _ = self.postings.occurrences(anchor, units)
+            np.maximum.at(scores, units.page_of[at], 1.0 if ":" in anchor else 0.5)
+        return scores
+
+    def _page_numbers(self, pages: tuple[int, ...], doc_id: str, units: Units, scores: Floats) -> None:
+        rows = self.store.rows("SELECT page, label FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,))
+        last = self.store.rows("SELECT pages FROM documents WHERE doc_id = ?", (doc_id,))[0][0]
+        wanted = {n if n > 0 else last + 1 + n for n in pages}
+        at = {page: i for i, page in enumerate(units.pages)}
+        for page, label in rows:
+            index = at.get((doc_id, page))
+            if index is not None and (page in wanted or (label.isdigit() and int(label) in wanted)):
+                scores[index] = max(float(scores[index]), 1.0 if page in wanted else 0.9)
+
+    def _status(self, scope: Scope) -> tuple[SignalStatus, ...]:
+        read = sum(len(self.store.pages_read(d)) for d in scope.doc_ids)
+        pages = sum(d.pages for i in scope.doc_ids if (d := self.store.document(i)) is not None)
+        text = read / pages if pages else 0.0
+        states = {"page_bm25": text, "passage_bm25": text, "structure": text}
+        if self.settings.vectors:
+            states["vectors"] = self.vectors.coverage(scope.doc_ids)
+        figures = sum(len(self.store.pages_due(i, "figures")) for i in scope.doc_ids)
+        states["figure_text"] = 1 - figures / read if read else 0.0
+        return tuple(SignalStatus(name=name, ready=ready) for name, ready in states.items())
+
+
+def _ranks(scores: Floats) -> np.ndarray:
+    """Rank of each page, 1 the best; 0 for a page that the signal did not find."""
+    ranks = np.zeros(len(scores), np.int32)
+    order = np.argsort(-scores, kind="stable")
+    ranks[order] = np.arange(1, len(scores) + 1)
+    ranks[scores <= 0] = 0
+    return ranks
+
+
+def _best_passages(passage_scores: Floats, units: Units) -> dict[int, int]:
+    best: dict[int, int] = {}
+    for passage in np.argsort(passage_scores, kind="stable"):
+        if passage_scores[passage] > 0:
+            best[int(units.page_of[passage])] = int(passage)
+    return best
+
+
+def _neighbours(scores: Floats, units: Units) -> Floats:
+    """The better of the scores of the page before and the page after, within the same document."""
+    out = np.zeros_like(scores)
+    for i in range(1, len(scores)):
+        if units.pages[i][0] == units.pages[i - 1][0]:
+            out[i] = max(out[i], scores[i - 1])
+            out[i - 1] = max(out[i - 1], scores[i])
+    return out

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Positive = Annotated[int, Field(ge=1)]
+Weight = Annotated[float, Field(ge=0)]
 
 
 class Settings(BaseModel):
@@ -36,12 +37,18 @@ class IngestSettings(Settings):
 
 
 class SearchSettings(Settings):
-    """Which signals rank pages, and how much each one weighs in the fusion."""
+    """How much each signal weighs when pages are ranked; a signal that weighs 0 is not computed."""
 
-    page_bm25: float = 1.0
-    passage_bm25: float = 1.0
-    vectors: float = 1.0
-    structure: float = 1.0
+    page_bm25: Weight = 1.0
+    passage_bm25: Weight = 1.0
+    vectors: Weight = 1.0
+    structure: Weight = 1.0
+    neighbours: Weight = 0.2
+    glossary: Weight = 0.5
+
+    def weights(self) -> dict[str, float]:
+        """Weight by signal name."""
+        return {name: getattr(self, name) for name in ("page_bm25", "passage_bm25", "vectors", "structure")}
 
 
 class RetrievalSettings(Settings):

@@ -41,7 +41,8 @@ CREATE TABLE IF NOT EXISTS postings (
   term TEXT NOT NULL, doc_no INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (term, doc_no)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS postings_by_doc ON postings (doc_no);
 CREATE TABLE IF NOT EXISTS vectors (
-  doc_id TEXT NOT NULL, page INTEGER NOT NULL, model TEXT NOT NULL, spans BLOB NOT NULL, content BLOB NOT NULL,
+  doc_id TEXT NOT NULL, page INTEGER NOT NULL, model TEXT NOT NULL, revision INTEGER NOT NULL,
+  spans BLOB NOT NULL, content BLOB NOT NULL,
   PRIMARY KEY (doc_id, page, model)) WITHOUT ROWID;
 """
 
@@ -198,6 +199,12 @@ class Store:
             r[0]
             for r in self.rows(f"SELECT page FROM pages WHERE doc_id = ? AND {work} = 'due' ORDER BY page", (doc_id,))
         ]
+
+    def content_state(self, doc_id: str) -> int:
+        """A number that changes whenever a page of the document is read, or read again."""
+        return int(
+            self.rows("SELECT coalesce(sum(revision + 1), 0) FROM pages WHERE doc_id = ?", (doc_id,))[0][0]
+        )
 
     def page_work(self, ref: PageRef) -> tuple[Work, Work]:
         """State of (page OCR, figure OCR) for a page that has been read."""

@@ -1,1 +1,1 @@
-""""""
+"""Text as search sees it: tokens and passages."""
