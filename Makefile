@@ -1,0 +1,57 @@
+# Two commands: `make demo` asks questions over the samples, `make test` checks everything.
+# Both make .venv first; after that nothing needs the network.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+ASK := $(BIN)/docsage ask --collection out/demo --boxes out/boxes
+# An abstention (exit code 3) is an outcome; only other codes fail the demo.
+OR_ABSTAIN := || test $$? -eq 3
+
+.PHONY: demo test check format lint types fast bench clean
+
+demo: $(VENV)/.installed
+	@$(ASK) "How much was spent on dredging in 2025, in thousands of pounds?" samples/harbour-report.pdf $(OR_ABSTAIN)
+	@$(ASK) "How much shore power was delivered in the third quarter of 2025?" samples/harbour-report.pdf $(OR_ABSTAIN)
+	@$(ASK) "少儿阅览室的改造经费共计多少？" samples/scanned-notice.pdf $(OR_ABSTAIN)
+	@$(ASK) "誰是文昌書院的山長？" samples/classical-page.png $(OR_ABSTAIN)
+	@$(ASK) "How many cruise passengers came ashore in 2025?" samples/harbour-report.pdf $(OR_ABSTAIN)
+	@echo "The cited pages, with their boxes drawn, are in out/boxes."
+
+test: format lint types
+	$(BIN)/python -m pytest
+
+check: format lint types fast
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+fast: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m "not slow"
+
+bench: $(VENV)/.installed
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+clean:
+	rm -rf out build dist .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "docsage needs Python 3.11 or later, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1): try make PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' failed: on Debian and Ubuntu, install the package python3-venv" >&2; rm -rf $(VENV); exit 1; }
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $(VENV)/.installed $@
