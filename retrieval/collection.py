@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from PIL.Image import Image
 
+from retrieval.embedders.e5 import E5
 from retrieval.errors import InputError
 from retrieval.ingest.pipeline import Ingestor, IngestReport
 from retrieval.progress import Progress, Silent
@@ -16,19 +18,20 @@ from retrieval.settings import RetrievalSettings
 from retrieval.store import Store
 from retrieval.types import Document, Page, PageRef, Scope, SearchResult
 
+FIRST_VECTOR_PAGES = 20
+"""When time is short, vectors are computed for this many of the best pages only."""
+
 
 class Collection:
     """Everything that the layers above may ask of documents. All methods block; call them from a worker thread."""
 
-    def __init__(
-        self, root: Path, settings: RetrievalSettings | None = None, *, passwords: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, root: Path, settings: RetrievalSettings | None = None, *, passwords: Sequence[str] = ()) -> None:
         self.root = root
         self.settings = settings or RetrievalSettings()
         self.passwords = tuple(passwords)
         self.store = Store(root / "collection.sqlite")
         self._ingestor = Ingestor(self.store, self.settings.ingest, passwords=self.passwords)
-        self._searcher = Searcher(self.store, self.settings.search)
+        self._searcher = Searcher(self.store, self.settings.search, E5())
 
     def read(self, paths: Sequence[Path], *, progress: Progress | None = None) -> IngestReport:
         """Read what isn't read yet: text of all pages, OCR of the pages that have none. Then it can be searched.
@@ -40,9 +43,37 @@ class Collection:
             self._searcher.refresh(document.doc_id)
         return report
 
-    def enrich(self, scope: Scope, *, progress: Progress | None = None, seconds: float | None = None) -> None:
-        """Do the costly work that improves ranking: OCR of figures, passage vectors; at most `seconds` of it."""
-        raise NotImplementedError
+    def enrich(
+        self,
+        scope: Scope,
+        *,
+        query: str | None = None,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Do the costly work that improves ranking: OCR of figures, then passage vectors.
+
+        With `seconds`, at most about that long, and for the pages first that rank best for `query` so far. What is
+        left is done by the next call; the search result says how much each signal could see.
+        """
+        shown = progress or Silent()
+        deadline = None if seconds is None else time.monotonic() + seconds
+        if self.settings.ingest.ocr.figures:
+            for doc_id in scope.doc_ids:
+                if self._ingestor.read_figures(doc_id, progress=shown, deadline=deadline):
+                    self._searcher.refresh(doc_id)
+        if self.settings.search.vectors:
+            self._embed(scope, query, deadline, shown)
+
+    def _embed(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
+        vectors = self._searcher.vectors
+        missing = [PageRef(doc_id=d, page=p) for d in scope.doc_ids for p in vectors.missing(d)]
+        if query is not None and deadline is not None:
+            ranked = {hit.ref: hit.rank for hit in self.search(query, scope, FIRST_VECTOR_PAGES).hits}
+            missing = sorted((ref for ref in missing if ref in ranked), key=lambda ref: ranked[ref])
+        if missing and (deadline is None or time.monotonic() < deadline):
+            progress.start("vectors", len(missing))
+            vectors.embed(missing, progress=progress, deadline=deadline)
 
     def search(self, query: str, scope: Scope, k: int = 10) -> SearchResult:
         """The `k` best pages for a query within the scope."""

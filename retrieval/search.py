@@ -1,4 +1,4 @@
-"""Hybrid search: BM25 over pages and passages, passage vectors, structural look-ups, fused into one ranking of pages."""
+"""Hybrid search: BM25 of pages and passages, passage vectors and structural look-ups, fused into one ranking."""
 
 from __future__ import annotations
 

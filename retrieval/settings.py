@@ -42,7 +42,7 @@ class SearchSettings(Settings):
     page_bm25: Weight = 1.0
     passage_bm25: Weight = 1.0
     vectors: Weight = 1.0
-    structure: Weight = 1.0
+    structure: Weight = 4.0
     neighbours: Weight = 0.2
     glossary: Weight = 0.5
 

@@ -113,8 +113,8 @@ class Block(Frozen):
 class Page(Frozen):
     """One page as read: lines in reading order and the blocks they form.
 
-    `label` is the page number printed on the page ("iv", "12", "none"). `width` and `height` are in points as displayed.
-    `layout` says whether the blocks come from geometry ("fast") or from the layout model ("model").
+    `label` is the page number printed on the page ("iv", "12", "none"); `width` and `height` are in points as
+    displayed. `layout` says whether the blocks come from geometry ("fast") or from the layout model ("model").
     """
 
     ref: PageRef
@@ -171,7 +171,7 @@ class SignalStatus(Frozen):
 
 
 class PageHit(Frozen):
-    """A ranked page. `ranks` has the rank that each signal gave it; `lines` is the span (start, stop) that matched best."""
+    """A ranked page: the rank that each signal gave it, and the span of lines (start, stop) that matched best."""
 
     ref: PageRef
     rank: Annotated[int, Field(ge=1)]

@@ -27,7 +27,7 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class PassageTable:
-    """The passages of one document of `pages` pages: page, first line, last line (exclusive) and number of terms of each."""
+    """The passages of a document of `pages` pages: page, lines (from, to exclusive) and number of terms of each."""
 
     doc_no: int
     doc_id: str
@@ -131,12 +131,15 @@ class Postings:
     def _weights(self, tf: Floats, lengths: Floats, all_lengths: Floats, n: int) -> Floats:
         idf = np.log1p((len(all_lengths) - n + 0.5) / (n + 0.5))
         norm = self.k1 * (1 - self.b + self.b * lengths / max(float(all_lengths.mean()), 1.0))
-        return (idf * tf * (self.k1 + 1) / (tf + norm)).astype(np.float32)
+        return np.asarray(idf * tf * (self.k1 + 1) / (tf + norm), np.float32)
 
     def occurrences(self, term: str, units: Units) -> tuple[Ints, Floats]:
         """The passages of a scope that hold an index term, and how often."""
         if len(units.tables) == 1:
-            sql, args = "SELECT doc_no, content FROM postings WHERE term = ? AND doc_no = ?", (term, units.tables[0].doc_no)
+            sql, args = (
+                "SELECT doc_no, content FROM postings WHERE term = ? AND doc_no = ?",
+                (term, units.tables[0].doc_no),
+            )
             rows = self.store.rows(sql, args)
         else:
             rows = self.store.rows("SELECT doc_no, content FROM postings WHERE term = ?", (term,))

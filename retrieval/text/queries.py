@@ -19,23 +19,26 @@ _INSTRUCTION = re.compile(
     r"""(?:^|(?<=[.?!,;。？，)]))\s*
     (?:\(|e\.g\.,?|for\ example,?|please|directly|just|only|and)?\s*
     (?:please\s+)?(?:directly\s+)?
-    (?:round(?:ed)?|write|answer|return|give\ (?:me|your|the)|format|express|list\ your|provide\ (?:your|the\ answer)|
-       respond|your\ answer|the\ answer\ should|output|keep|use\ the\ format|sort|in\ (?:the\ )?(?:list|int|integer|float)|e\.g\.)
+    (?:round(?:ed)?|write|answer|return|give\ (?:me|your|the)|format|express|list\ your|
+       provide\ (?:your|the\ answer)|respond|your\ answer|the\ answer\ should|output|keep|use\ the\ format|sort|
+       in\ (?:the\ )?(?:list|int|integer|float)|e\.g\.)
     \b.*?(?:[.?!](?=\s|$)|$)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _EXAMPLE = re.compile(r"(?:e\.g\.|for example|such as|like),?\s*\[.*?\]", re.IGNORECASE)
-_CHINESE_INSTRUCTION = re.compile(r"(?:请|請)?(?:用|以)[^，。？]{0,12}(?:回答|作答|表示)|(?:请|請)(?:直接|简要|簡要)?(?:回答|列出|写出|寫出)")
+_CHINESE_INSTRUCTION = re.compile(
+    r"(?:请|請)?(?:用|以)[^，。？]{0,12}(?:回答|作答|表示)|(?:请|請)(?:直接|简要|簡要)?(?:回答|列出|写出|寫出)"
+)
 
 
 def subject(question: str) -> str:
     """`question` without the instructions on how to answer it; the question itself when nothing would be left."""
     core = _CHINESE_INSTRUCTION.sub(" ", _INSTRUCTION.sub(" ", _EXAMPLE.sub(" ", question.strip())))
-    return core if len(terms(core)) >= 2 else question
+    return core if terms(core) else question
 
 
 def weighted_terms(question: str, *, glossary_weight: float) -> dict[str, float]:
-    """The search terms of a question: 1 for each time it says one, `glossary_weight` for a term that is only implied."""
+    """The search terms of a question: 1 each time it says one, `glossary_weight` for one that is only implied."""
     core = subject(question)
     weights: dict[str, float] = dict(Counter(terms(core)))
     if glossary_weight:

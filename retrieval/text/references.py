@@ -21,13 +21,15 @@ _NUMBER = r"([A-Za-z]{0,2}-?\d+(?:\.\d+)*[a-z]?|[IVX]{1,5}|[A-Z])"
 _NAMED = re.compile(rf"\b{_KIND}{_NUMBER}\b(?![-']?[a-z])")
 _NAMED_CHINESE = re.compile(r"([图圖表])\s*(\d+(?:[.\-]\d+)*)|第\s*(\d+|[一二三四五六七八九十百]+)\s*([章节節])")
 _PAGES = re.compile(
-    r"\b(?:pages?|slides?|pp?\.)\s*(?:no\.?|number)?\s*(\d{1,4}(?:\s*(?:-|–|to|and|,|&|through)\s*(?:pages?|slides?)?\s*\d{1,4})*)\b",
+    r"\b(?:pages?|slides?|pp?\.)\s*(?:no\.?|number)?\s*"
+    r"(\d{1,4}(?:\s*(?:-|–|to|and|,|&|through)\s*(?:pages?|slides?)?\s*\d{1,4})*)\b",
     re.IGNORECASE,
 )
 _PAGES_CHINESE = re.compile(r"第\s*(\d+)\s*(?:[-–到至]\s*(\d+)\s*)?[页頁]")
 _ORDINAL_PAGE = re.compile(
     r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|final|cover|title|front|back|"
-    r"\d{1,3}(?:st|nd|rd|th))\s+(?:(\d+|two|three|four|five)\s+)?(?:page|slide|cover)s?\b|\bon the (cover)\b|(封面)|(首[页頁])|(末[页頁]|最后一[页頁])",
+    r"\d{1,3}(?:st|nd|rd|th))\s+(?:(\d+|two|three|four|five)\s+)?(?:page|slide|cover)s?\b|"
+    r"\bon the (cover)\b|(封面)|(首[页頁])|(末[页頁]|最后一[页頁])",
     re.IGNORECASE,
 )
 _ORDINALS = {
@@ -35,9 +37,13 @@ _ORDINALS = {
     "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "last": -1, "final": -1, "back": -1,
 }  # fmt: skip
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5}
-_OF_KIND = re.compile(r"\bhow many (?:\w+ ){0,2}?(figures?|tables?|charts?|sections?|chapters?|exhibits?)\b", re.IGNORECASE)
+_OF_KIND = re.compile(
+    r"\bhow many (?:\w+ ){0,2}?(figures?|tables?|charts?|sections?|chapters?|exhibits?)\b", re.IGNORECASE
+)
 _ANCHOR = re.compile(rf"^\W*{_KIND}{_NUMBER}(?=$|[\s:.)|—–-])")
-_ANCHOR_CHINESE = re.compile(r"^\W*(?:([图圖表])\s*(\d+(?:[.\-]\d+)*)|第\s*(\d+|[一二三四五六七八九十百]+)\s*([章节節]))")
+_ANCHOR_CHINESE = re.compile(
+    r"^\W*(?:([图圖表])\s*(\d+(?:[.\-]\d+)*)|第\s*(\d+|[一二三四五六七八九十百]+)\s*([章节節]))"
+)
 _NUMBERED_HEADING = re.compile(r"^\s*(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[A-Z㐀-鿿]")
 _MAX_RANGE = 100
 

@@ -24,11 +24,13 @@ _CJK = re.compile(f"[{_CJK_RANGES}]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 ENGLISH_STOP_WORDS = frozenset(
-    "a an the of in on at to for from by with as is are was were be been being it its this that these those and or but "
-    "what which who whom whose when where why how do does did done has have had can could will would shall should may "
-    "might must not no nor so than then there their they them he she his her i you your we our us me my if into about "
-    "over under between during each any all both more most some such only own same too very s t please according "
-    "answer write".split()
+    """
+    a an the of in on at to for from by with as is are was were be been being it its this that these those and or but
+    what which who whom whose when where why how do does did done has have had can could will would shall should may
+    might must not no nor so than then there their they them he she his her i you your we our us me my if into about
+    over under between during each any all both more most some such only own same too very s t please according
+    answer write
+    """.split()
 )
 CHINESE_STOP_CHARACTERS = frozenset("的了是在和与及或之其这那哪什么谁吗呢啊于为以")
 

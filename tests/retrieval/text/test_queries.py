@@ -9,7 +9,7 @@ from retrieval.text.queries import subject, weighted_terms
     ("question", "core"),
     [
         ("What is the debt of Alder Ltd? Round your answer to two decimal places.", "What is the debt of Alder Ltd?"),
-        ("Who won? Please write the answer in list format, e.g., [\"a\",\"b\"]", "Who won?"),
+        ('Who won? Please write the answer in list format, e.g., ["a","b"]', "Who won?"),
         ("校长是谁？请直接回答", "校长是谁？"),
     ],
 )
