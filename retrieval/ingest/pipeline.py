@@ -1,15 +1,28 @@
-"""placeholder: the ingest developer writes this."""
+"""From files to the store: what is known is skipped, what is missing is read, what is bad costs one line."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
+from retrieval.errors import CollectionBusy, UnreadableDocument
+from retrieval.ingest import image as frames
+from retrieval.ingest import pdf
+from retrieval.ingest.files import content_id, find_files, sniff
+from retrieval.ingest.jobs import PageReader
+from retrieval.ingest.numbering import number_pages
+from retrieval.ingest.reading import Source
 from retrieval.progress import Progress
 from retrieval.settings import IngestSettings
-from retrieval.store import Store
-from retrieval.types import Document, Page, PageRef
+from retrieval.store import KnownFile, Store
+from retrieval.types import Document, DocumentKind, Page, PageRef
+
+_LOCK_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +44,120 @@ class IngestReport:
     files_reused: int
 
 
+@dataclass(slots=True)
+class _Batch:
+    """The state of one call of `read`. `sources` has a readable file for each document that isn't complete."""
+
+    doc_ids: list[str] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    reused: int = 0
+
+    def refuse(self, path: Path, reason: str, progress: Progress) -> None:
+        self.refused.append(Refusal(path, reason))
+        progress.note(reason)
+
+
 class Ingestor:
-    """Reads files into the store."""
+    """Reads files into the store. One process writes at a time; `CollectionBusy` when another one does."""
 
-    def __init__(self, store: Store, settings: IngestSettings, *, passwords: Sequence[str] = ()) -> None: ...
+    def __init__(self, store: Store, settings: IngestSettings, *, passwords: Sequence[str] = ()) -> None:
+        self._store = store
+        self._settings = settings
+        self._passwords = tuple(passwords)
+        self._mutex = threading.RLock()
+        self._lock = FileLock(store.path.with_suffix(".lock"), thread_local=False)
 
-    def read(self, paths: Sequence[Path], *, progress: Progress) -> IngestReport: ...
+    def read(self, paths: Sequence[Path], *, progress: Progress) -> IngestReport:
+        """Read the files and folders in `paths` that aren't read yet; pages land in the store as they finish."""
+        with self._alone():
+            batch = self._identify(paths, progress)
+            reader = PageReader(self._store, self._settings)
+            pages_read = reader.read_text(batch.sources, progress)
+            for doc_id, reason in reader.unreadable_documents(batch.sources):
+                batch.refuse(batch.sources[doc_id].path, reason, progress)
+                self._store.remove_document(doc_id)
+                batch.doc_ids.remove(doc_id)
+                del batch.sources[doc_id]
+            pages_ocred = reader.read_scans(batch.sources, progress)
+            for doc_id, source in batch.sources.items():
+                number_pages(self._store, doc_id, source)
+        documents = (self._store.document(doc_id) for doc_id in batch.doc_ids)
+        return IngestReport(
+            tuple(d for d in documents if d is not None), tuple(batch.refused), pages_read, pages_ocred, batch.reused
+        )
 
-    def read_figures(self, doc_id: str, *, progress: Progress, deadline: float | None) -> int: ...
+    def read_figures(self, doc_id: str, *, progress: Progress, deadline: float | None) -> int:
+        """OCR of the raster figures of a document, until `deadline` (of `time.monotonic`); pages done."""
+        return 0
 
-    def lay_out(self, ref: PageRef) -> Page: ...
+    def lay_out(self, ref: PageRef) -> Page:
+        """The page with blocks from the layout model."""
+        page = self._store.page(ref)
+        assert page is not None
+        return page
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._mutex:
+            try:
+                self._lock.acquire(timeout=_LOCK_SECONDS)
+            except Timeout as error:
+                raise CollectionBusy(
+                    f"another process is writing to {self._store.path.parent}", remedy="wait until it has finished"
+                ) from error
+            try:
+                yield
+            finally:
+                self._lock.release()
+
+    def _identify(self, paths: Sequence[Path], progress: Progress) -> _Batch:
+        batch = _Batch()
+        for path in find_files(paths):
+            try:
+                doc_id, reused = self._document_of(path, batch)
+            except UnreadableDocument as error:
+                batch.refuse(path, str(error), progress)
+                continue
+            batch.reused += reused
+            if doc_id not in batch.doc_ids:
+                batch.doc_ids.append(doc_id)
+        return batch
+
+    def _document_of(self, path: Path, batch: _Batch) -> tuple[str, bool]:
+        """The document that `path` holds, and whether nothing of it had to be read."""
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise UnreadableDocument(f"{path}: no such file or folder", remedy="check the path") from error
+        known = self._store.known_file(path)
+        unchanged = known is not None and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+        if unchanged and known is not None and self._complete(known.doc_id):
+            return known.doc_id, True
+        form = sniff(path)
+        doc_id = content_id(path)
+        reused = self._complete(doc_id)
+        if not reused:
+            kind: DocumentKind = "pdf" if form == "pdf" else "image"
+            if doc_id not in batch.sources:
+                self._open(path, doc_id, kind)
+                batch.sources[doc_id] = Source(path, kind, self._passwords, self._settings.ocr)
+        self._store.record_file(path, KnownFile(doc_id, stat.st_size, stat.st_mtime_ns))
+        if known is not None and known.doc_id != doc_id and not self._store.paths_of(known.doc_id):
+            self._store.remove_document(known.doc_id)
+        return doc_id, reused
+
+    def _open(self, path: Path, doc_id: str, kind: DocumentKind) -> None:
+        """Record a document that can be opened; raises `UnreadableDocument` for one that can't."""
+        if kind == "image":
+            self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=frames.frame_count(path)))
+            return
+        with pdf.open_pdf(path, self._passwords) as opened:
+            title = pdf.title(opened)
+            self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=opened.page_count, title=title))
+
+    def _complete(self, doc_id: str) -> bool:
+        """Whether every page was read, OCR included, and the page labels are settled."""
+        return self._store.document(doc_id) is not None and bool(
+            self._store.rows("SELECT 1 FROM meta WHERE key = ?", (f"complete:{doc_id}",))
+        )

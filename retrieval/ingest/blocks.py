@@ -1,0 +1,274 @@
+"""Fast blocks: what the geometry and wording of the lines say, with no model.
+
+The rows come in reading order, in their own frame. Runs of rows with several cells are tables; rows that follow each
+other closely in one size are paragraphs; markers start list items; "Figure 3" starts a caption; large or bold short
+lines are headings; what stands apart at the page's edge is header or footer; lines on a picture belong to its figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrieval.ingest.fragments import DraftBlock, Fragment, Rect, shared, union
+from retrieval.ingest.order import Row
+from retrieval.types import BlockKind
+
+_MARKER = re.compile(
+    r"(?:[•●○◦▪■□►▶◆◇‣⁃∙·✓✔➢➤❖\uf0b7\uf0a7\uf0d8]|[-–—*](?=\s)|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)](?=\s|$)|"
+    r"\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\)|[（(][一二三四五六七八九十]{1,3}[）)]|[①-⑳]|"
+    r"[一二三四五六七八九十]{1,3}[、．]|\d{1,3}[、．])\s*"
+)
+_CAPTION = re.compile(
+    r"(?:(?:fig(?:ure)?s?|tab(?:le)?s?|chart|exhibit|plate|scheme|map|diagram|box)\.?\s*"
+    r"(?:[A-Z]?\d+(?:[.\-–]\d+)*[a-z]?|[IVX]+|[A-Z])\s*(?:[:.|–—]|$)|(?:续?[图圖表]|附[图圖表])\s*[\d一二三四五六七八九十]+)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"”’)\]]?$")
+_EDGE = 0.085
+_CELL_GAP = 1.4
+_FULL_PICTURE = 0.8
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    """Rows gathered to one block, and the measures that decide whether the next row joins."""
+
+    rows: list[Row]
+    kind: BlockKind
+    size: float
+    bold: bool
+
+    @property
+    def items(self) -> list[int]:
+        return [i for row in self.rows for i in row.items]
+
+
+def find_blocks(
+    fragments: Sequence[Fragment], rows: Sequence[Row], pictures: Sequence[Rect], extent: tuple[float, float]
+) -> list[DraftBlock]:
+    """Blocks in reading order; every fragment belongs to exactly one. Boxes are in points."""
+    width, height = extent
+    usual = _usual_size(fragments)
+    figures = [p for p in pictures if (p[2] - p[0]) * (p[3] - p[1]) < _FULL_PICTURE * width * height]
+    on_figure = _lines_on(fragments, figures)
+    blocks: list[DraftBlock] = []
+    for first, region in _by_region([r for r in rows if not all(i in on_figure for i in r.items)]):
+        blocks.extend(_region_blocks(fragments, region, usual, first))
+    margins = _margin_kinds(blocks, fragments, extent, usual)
+    for n, kind in margins.items():
+        blocks[n].kind = kind
+    taken = {i for block in blocks for i in block.lines}
+    for n, figure in enumerate(figures):
+        lines = [i for row in rows for i in row.items if on_figure.get(i) == n and i not in taken]
+        blocks.append(DraftBlock("figure", figure, lines))
+    return _in_order(blocks, rows)
+
+
+def _usual_size(fragments: Sequence[Fragment]) -> float:
+    """The size that most characters have."""
+    weight: dict[float, int] = {}
+    for f in fragments:
+        size = round(f.size * 2) / 2
+        weight[size] = weight.get(size, 0) + len(f.text)
+    return max(weight, key=lambda s: weight[s]) if weight else 10.0
+
+
+def _lines_on(fragments: Sequence[Fragment], figures: Sequence[Rect]) -> dict[int, int]:
+    """Which figure each fragment lies on, for those that lie on one."""
+    if not figures:
+        return {}
+    out: dict[int, int] = {}
+    for i, fragment in enumerate(fragments):
+        for n, figure in enumerate(figures):
+            if shared(fragment.box, figure) > 0.7:
+                out[i] = n
+                break
+    return out
+
+
+def _by_region(rows: Sequence[Row]) -> list[tuple[bool, list[Row]]]:
+    """Rows split by region; the flag says whether a row is the first of the page."""
+    out: list[tuple[bool, list[Row]]] = []
+    for row in rows:
+        if out and out[-1][1][-1].region == row.region:
+            out[-1][1].append(row)
+        else:
+            out.append((not out, [row]))
+    return out
+
+
+def _region_blocks(fragments: Sequence[Fragment], rows: list[Row], usual: float, first: bool) -> list[DraftBlock]:
+    out: list[DraftBlock] = []
+    start = 0
+    for begin, end in _table_runs(fragments, rows):
+        out.extend(_paragraphs(fragments, rows[start:begin], usual))
+        lines = [i for row in rows[begin:end] for i in row.items]
+        out.append(DraftBlock("table", union(fragments[i].box for i in lines), lines))
+        start = end
+    out.extend(_paragraphs(fragments, rows[start:], usual))
+    return out
+
+
+def _table_runs(fragments: Sequence[Fragment], rows: list[Row]) -> list[tuple[int, int]]:
+    """Spans of rows that form tables: at least three rows of several cells, with few rows of one cell between."""
+    if len(rows) < 3:
+        return []
+    cells = [_cells(fragments, row) if len(row.items) > 1 else 1 for row in rows]
+    runs: list[tuple[int, int]] = []
+    n = 0
+    while n < len(rows):
+        if cells[n] < 2:
+            n += 1
+            continue
+        stop = last = n
+        wide = 0
+        while stop < len(rows) and stop - last <= 2 and (stop == n or _near(rows[stop - 1], rows[stop])):
+            if cells[stop] > 1:
+                last, wide = stop, wide + 1
+            stop += 1
+        if wide >= 3 and wide * 2 >= last + 1 - n:
+            runs.append((n, last + 1))
+        n = last + 1
+    return runs
+
+
+def _cells(fragments: Sequence[Fragment], row: Row) -> int:
+    """How many cells a row has: pieces with a wide gap between; a marker and its text are one."""
+    turn = row.turn
+    count, end = 1, None
+    for i in row.items:
+        f = fragments[i]
+        start, stop = (f.box[0], f.box[2]) if turn in (0, 180) else (f.box[1], f.box[3])
+        if turn in (180, 270):
+            start, stop = -stop, -start
+        if (
+            end is not None
+            and start - end > _CELL_GAP * f.size
+            and not (i == row.items[1] and _is_marker(fragments[row.items[0]].text))
+        ):
+            count += 1
+        end = stop if end is None else max(end, stop)
+    return count
+
+
+def _is_marker(text: str) -> bool:
+    return len(text) <= 5 and _MARKER.fullmatch(text) is not None
+
+
+def _near(above: Row, below: Row) -> bool:
+    thickness = max(above.box[3] - above.box[1], below.box[3] - below.box[1])
+    return below.box[1] - above.box[3] < 1.6 * thickness
+
+
+def _paragraphs(fragments: Sequence[Fragment], rows: list[Row], usual: float) -> list[DraftBlock]:
+    if not rows:
+        return []
+    left = min(r.box[0] for r in rows)
+    right = max(r.box[2] for r in rows)
+    groups: list[_Paragraph] = []
+    for row in rows:
+        head = fragments[row.items[0]]
+        size = max((fragments[i].size for i in row.items), default=usual)
+        bold = all(fragments[i].bold for i in row.items)
+        kind = _opening(fragments, row)
+        if groups and kind is None and _joins(groups[-1], row, (left, right), size, bold, fragments):
+            groups[-1].rows.append(row)
+            continue
+        groups.append(_Paragraph([row], kind or "paragraph", size, bold))
+        del head
+    return [_finished(group, fragments, usual) for group in groups]
+
+
+def _opening(fragments: Sequence[Fragment], row: Row) -> BlockKind | None:
+    """The kind of block that a row must begin by its wording, if it does."""
+    text = fragments[row.items[0]].text
+    if _CAPTION.match(text):
+        return "caption"
+    found = _MARKER.match(text)
+    if found and (len(text) > found.end() or len(row.items) > 1):
+        return "list_item"
+    return None
+
+
+def _joins(
+    group: _Paragraph,
+    row: Row,
+    edges: tuple[float, float],
+    size: float,
+    bold: bool,
+    fragments: Sequence[Fragment],
+) -> bool:
+    last = group.rows[-1]
+    thickness = max(last.box[3] - last.box[1], row.box[3] - row.box[1])
+    gap = row.box[1] - last.box[3]
+    if gap > 0.55 * thickness or gap < -1.2 * thickness:
+        return False
+    if not 0.87 < size / group.size < 1.15 or bold != group.bold:
+        return False
+    if min(last.box[2], row.box[2]) <= max(last.box[0], row.box[0]):
+        return False
+    if group.kind == "list_item":
+        return row.box[0] >= group.rows[0].box[0] - 0.3 * size
+    indent = row.box[0] - min(r.box[0] for r in group.rows)
+    ended = _SENTENCE_END.search(fragments[last.items[-1]].text) is not None
+    if ended and 0.8 * size < indent < 4.5 * size and len(group.rows) > 0 and last.box[0] < row.box[0] - 0.8 * size:
+        return False
+    short = last.box[2] < edges[1] - 0.2 * (edges[1] - edges[0])
+    return not (ended and short and gap > 0.25 * thickness)
+
+
+def _finished(group: _Paragraph, fragments: Sequence[Fragment], usual: float) -> DraftBlock:
+    lines = group.items
+    kind = group.kind
+    letters = sum(len(fragments[i].text) for i in lines)
+    if kind == "paragraph" and len(group.rows) <= 3 and 1 < letters <= 160:
+        text = fragments[lines[-1]].text
+        large = group.size > 1.15 * usual
+        if (large or (group.bold and letters <= 100)) and not text.endswith((".", ",", ";", "，", "；")):
+            kind = "heading"
+    return DraftBlock(kind, union(fragments[i].box for i in lines), lines)
+
+
+def _margin_kinds(
+    blocks: Sequence[DraftBlock], fragments: Sequence[Fragment], extent: tuple[float, float], usual: float
+) -> dict[int, BlockKind]:
+    """Which blocks are running heads or feet: short, no larger than the text, at the edge and apart from the rest."""
+    _, height = extent
+    out: dict[int, BlockKind] = {}
+    short = [
+        n
+        for n, b in enumerate(blocks)
+        if b.kind not in ("figure", "table")
+        and b.box[3] - b.box[1] < 0.06 * height
+        and sum(len(fragments[i].text) for i in b.lines) <= 120
+    ]
+    for n in short:
+        box = blocks[n].box
+        size = max(fragments[i].size for i in blocks[n].lines)
+        if size > 1.2 * usual:
+            continue
+        if box[3] < _EDGE * height and all(
+            b.box[1] > box[3] + 0.3 * size or b.box[3] < _EDGE * height for m, b in enumerate(blocks) if m != n
+        ):
+            out[n] = "header"
+        elif box[1] > (1 - _EDGE) * height and all(
+            b.box[3] < box[1] - 0.3 * size or b.box[1] > (1 - _EDGE) * height for m, b in enumerate(blocks) if m != n
+        ):
+            out[n] = "footer"
+    return out if len(out) < len(blocks) else {}
+
+
+def _in_order(blocks: list[DraftBlock], rows: Sequence[Row]) -> list[DraftBlock]:
+    """Blocks by their first line; a picture without text stands before the first block that begins below its top."""
+    place = {i: n for n, i in enumerate(i for row in rows for i in row.items)}
+    textual = sorted((b for b in blocks if b.lines), key=lambda b: place[b.lines[0]])
+    for figure in (b for b in blocks if not b.lines):
+        at = next((n for n, b in enumerate(textual) if b.box[1] >= figure.box[1] and _beside(b.box, figure.box)), None)
+        textual.insert(len(textual) if at is None else at, figure)
+    return textual
+
+
+def _beside(a: Rect, b: Rect) -> bool:
+    return min(a[2], b[2]) > max(a[0], b[0])

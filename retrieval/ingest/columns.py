@@ -1,0 +1,49 @@
+"""Vertical writing in PDFs: MuPDF gives its characters one by one; here they become columns again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from retrieval.ingest.fragments import Fragment, union
+
+_MAX_PIECE = 2
+
+
+def join_columns(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """Pieces of a character or two that stand one under another, in content order, joined to one vertical line."""
+    if not any(len(f.text) <= _MAX_PIECE and (f.vertical or f.turn == 0) for f in fragments):
+        return list(fragments)
+    out: list[Fragment] = []
+    column: list[Fragment] = []
+    for fragment in fragments:
+        if column and _follows(column[-1], fragment):
+            column.append(fragment)
+            continue
+        out.extend(_closed(column))
+        column = [fragment] if _is_piece(fragment) else []
+        if not column:
+            out.append(fragment)
+    out.extend(_closed(column))
+    return out
+
+
+def _is_piece(f: Fragment) -> bool:
+    return f.vertical or (f.turn == 0 and len(f.text) <= _MAX_PIECE and not f.text.isascii())
+
+
+def _follows(above: Fragment, below: Fragment) -> bool:
+    if not _is_piece(below) or not 0.6 < below.size / above.size < 1.7:
+        return False
+    size = max(above.size, below.size)
+    centre = (above.box[0] + above.box[2]) / 2 - (below.box[0] + below.box[2]) / 2
+    gap = below.box[1] - above.box[3]
+    return abs(centre) < 0.35 * size and -0.6 * size < gap < 0.8 * size and below.box[1] > above.box[1]
+
+
+def _closed(column: list[Fragment]) -> list[Fragment]:
+    """A column of at least two pieces as one vertical line; anything less as it was."""
+    if len(column) < 2 or (len(column) == 2 and not column[0].vertical):
+        return column
+    head = column[0]
+    text = "".join(f.text for f in column)
+    return [Fragment(text, union(f.box for f in column), head.size, 0, True, head.bold)]

@@ -1,0 +1,109 @@
+"""Reading the pages of a batch: in this process when they are few, else over worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from retrieval.ingest.fragments import Draft, to_page
+from retrieval.ingest.pool import Outcome, WorkerPool
+from retrieval.ingest.reading import Job, Source, read_scan, read_text, unreadable
+from retrieval.progress import Progress
+from retrieval.settings import IngestSettings
+from retrieval.store import Store, StoredPage, Work
+from retrieval.types import NO_LABEL
+
+_PAGES_A_JOB = 16
+_PAGES_IN_PROCESS = 120
+_SUSPECT = "unreadable: "
+
+
+class PageReader:
+    """Reads what the store lacks of some documents, and commits pages as they finish."""
+
+    def __init__(self, store: Store, settings: IngestSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    def read_text(self, sources: Mapping[str, Source], progress: Progress) -> int:
+        """Text layers of the pages that aren't in the store; the number of pages read."""
+        missing = {doc_id: self._missing(doc_id) for doc_id in sources}
+        total = sum(map(len, missing.values()))
+        if not total:
+            return 0
+        progress.start("reading", total)
+        jobs = {
+            (sources[doc_id], tuple(pages[at : at + _PAGES_A_JOB])): doc_id
+            for doc_id, pages in missing.items()
+            for at in range(0, len(pages), _PAGES_A_JOB)
+        }
+        outcomes = _in_process(read_text, jobs) if total <= _PAGES_IN_PROCESS else self._pooled(read_text, jobs, 2)
+        for job, drafts in outcomes:
+            self._commit(jobs, job, drafts, "text")
+            progress.advance(len(drafts))
+        return total
+
+    def read_scans(self, sources: Mapping[str, Source], progress: Progress) -> int:
+        """OCR of the pages that wait for it; the number of pages read."""
+        due = {doc_id: self._store.pages_due(doc_id, "ocr") for doc_id in sources}
+        total = sum(map(len, due.values()))
+        if not total:
+            return 0
+        progress.start("OCR", total)
+        jobs = {(sources[doc_id], (page,)): doc_id for doc_id, pages in due.items() for page in pages}
+        for job, drafts in self._pooled(read_scan, jobs, min(self._settings.workers, total)):
+            self._commit(jobs, job, drafts, "ocr")
+            progress.advance(len(drafts))
+        return total
+
+    def unreadable_documents(self, sources: Mapping[str, Source]) -> Iterator[tuple[str, str]]:
+        """Documents none of whose pages could be read, with the line that says so."""
+        for doc_id, source in list(sources.items()):
+            rows = self._store.rows("SELECT DISTINCT substr(note, 1, 12), ocr FROM pages WHERE doc_id = ?", (doc_id,))
+            if rows and all(note == _SUSPECT and ocr == "none" for note, ocr in rows):
+                note = self._store.rows("SELECT note FROM pages WHERE doc_id = ? LIMIT 1", (doc_id,))[0][0]
+                yield doc_id, f"{source.path.name}: no page can be read ({note[len(_SUSPECT) :]}): get a complete copy"
+
+    def _missing(self, doc_id: str) -> list[int]:
+        document = self._store.document(doc_id)
+        read = set(self._store.pages_read(doc_id))
+        return [page for page in range(1, document.pages + 1) if page not in read] if document else []
+
+    def _commit(self, jobs: Mapping[Job, str], job: Job, drafts: list[Draft], stage: str) -> None:
+        doc_id = jobs.get(job) or next(d for j, d in jobs.items() if j[0] is job[0])
+        stored = []
+        for draft in drafts:
+            ocr: Work = "none"
+            if stage == "ocr":
+                ocr = "failed" if draft.failed else "done"
+            elif draft.needs_ocr:
+                ocr = "due"
+            figures: Work = "due" if draft.figures and not draft.needs_ocr else "none"
+            stored.append(StoredPage(to_page(draft, doc_id, NO_LABEL), ocr, figures))
+        self._store.put_pages(stored)
+
+    def _pooled(
+        self, read: Callable[[Job], list[Draft]], jobs: Iterable[Job], workers: int
+    ) -> Iterator[tuple[Job, list[Draft]]]:
+        """Run jobs over processes; the pages of a job that failed are tried again, one alone at a time."""
+        seconds = self._settings.page_timeout
+        suspects: list[Job] = []
+        with WorkerPool(min(workers, self._settings.workers)) as pool:
+            for outcome in pool.run(read, jobs, seconds=lambda _: seconds):
+                if outcome.result is not None:
+                    yield outcome.task, outcome.result
+                else:
+                    suspects.extend((outcome.task[0], (page,)) for page in outcome.task[1])
+        if not suspects:
+            return
+        with WorkerPool(1) as pool:
+            for outcome in pool.run(read, suspects, seconds=lambda _: seconds):
+                yield outcome.task, outcome.result or [_given_up(outcome)]
+
+
+def _given_up(outcome: Outcome[Job, list[Draft]]) -> Draft:
+    return unreadable(outcome.task[1][0], outcome.problem)
+
+
+def _in_process(read: Callable[[Job], list[Draft]], jobs: Iterable[Job]) -> Iterator[tuple[Job, list[Draft]]]:
+    for job in jobs:
+        yield job, read(job)

@@ -1,0 +1,78 @@
+"""Worker processes: tasks go out a few at a time, and a task that hangs or dies costs itself alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from pebble import ProcessExpired, ProcessPool
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+_TASKS_PER_WORKER = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Task, Result]):
+    """What became of a task: its result, or why there is none."""
+
+    task: Task
+    result: Result | None = None
+    problem: str = ""
+
+
+class WorkerPool:
+    """Processes that are started when the first task comes, each with one task in flight."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is None:
+            return
+        if kind is None:
+            self._pool.close()
+        else:
+            self._pool.stop()
+        self._pool.join()
+        self._pool = None
+
+    def run(
+        self, function: Callable[[Task], Result], tasks: Iterable[Task], *, seconds: Callable[[Task], float]
+    ) -> Iterator[Outcome[Task, Result]]:
+        """Outcomes in the order in which they come; at most two tasks a worker are handed out ahead."""
+        if self._pool is None:
+            methods = multiprocessing.get_all_start_methods()
+            context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+            self._pool = ProcessPool(max_workers=self._workers, max_tasks=_TASKS_PER_WORKER, context=context)
+        waiting = deque(tasks)
+        flying: dict[Future[Result], Task] = {}
+        while waiting or flying:
+            while waiting and len(flying) < 2 * self._workers:
+                task = waiting.popleft()
+                flying[self._pool.schedule(function, args=[task], timeout=seconds(task))] = task
+            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield _outcome(flying.pop(future), future, seconds)
+
+
+def _outcome(task: Task, future: Future[Result], seconds: Callable[[Task], float]) -> Outcome[Task, Result]:
+    try:
+        return Outcome(task, future.result())
+    except TimeoutError:
+        return Outcome(task, problem=f"took longer than {seconds(task):g} s")
+    except ProcessExpired:
+        return Outcome(task, problem="crashed its reader")
+    except MemoryError:
+        return Outcome(task, problem="needs too much memory")

@@ -1,0 +1,157 @@
+"""What a worker does with one page: read its text layer, or read its image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retrieval.errors import UnreadableDocument
+from retrieval.ingest import image as frames
+from retrieval.ingest import pdf
+from retrieval.ingest.blocks import find_blocks
+from retrieval.ingest.columns import join_columns
+from retrieval.ingest.fragments import Draft, Fragment, Rect
+from retrieval.ingest.labels import candidates
+from retrieval.ingest.ocr import OcrEngine, Pixels, make_engine
+from retrieval.ingest.order import reading_rows
+from retrieval.ingest.quality import Judgement, judge
+from retrieval.ingest.scan import read_image
+from retrieval.settings import OcrSettings
+from retrieval.types import DocumentKind
+
+_LETTER = (612.0, 792.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read pages from, with what is needed to open it."""
+
+    path: Path
+    kind: DocumentKind
+    passwords: tuple[str, ...]
+    ocr: OcrSettings
+    threads: int = 1
+
+
+Job = tuple[Source, tuple[int, ...]]
+"""A file and some of its pages (1-based)."""
+
+
+def read_text(job: Job) -> list[Draft]:
+    """The text layer of some pages; those whose layer is missing or bad come back with `needs_ocr`."""
+    source, pages = job
+    return [_guarded(_text_draft, source, page) for page in pages]
+
+
+def read_scan(job: Job) -> list[Draft]:
+    """Some pages by OCR."""
+    source, pages = job
+    return [_guarded(_scan_draft, source, page) for page in pages]
+
+
+def _guarded(read: Callable[[Source, int], Draft], source: Source, page: int) -> Draft:
+    """A page that is damaged costs itself, not the batch."""
+    try:
+        return read(source, page)
+    except UnreadableDocument as error:
+        return unreadable(page, error.problem)
+    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, OSError, *pdf.ERRORS) as error:
+        return unreadable(page, f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})")
+
+
+def unreadable(page: int, why: str) -> Draft:
+    """A page of which nothing could be read."""
+    return Draft(page, *_LETTER, note=f"unreadable: {why}", failed=True)
+
+
+def _text_draft(source: Source, number: int) -> Draft:
+    if source.kind == "image":
+        width, height, _ = frames.frame_size(source.path, number)
+        return Draft(number, width, height, needs_ocr=True)
+    page = _document(source.path, source.passwords)[number - 1]
+    draft = Draft(number, *pdf.page_size(page))
+    fragments = join_columns(pdf.page_fragments(page))
+    pictures = pdf.page_pictures(page)
+    judgement = judge("\n".join(f.text for f in fragments))
+    if judgement.verdict != "good":
+        draft.needs_ocr = bool(fragments or pictures or page.get_bboxlog())
+        draft.note = judgement.reason if fragments else ""
+        if judgement.verdict == "garbage":
+            fragments = []
+    return arrange(draft, fragments, pictures, source.ocr)
+
+
+def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], settings: OcrSettings) -> Draft:
+    """Put fragments into reading order and find their blocks."""
+    extent = (draft.width, draft.height)
+    area = draft.width * draft.height
+    pictures = [p for p in pictures if (p[2] - p[0]) * (p[3] - p[1]) >= settings.figure_min_area * area]
+    rows = reading_rows(fragments, *extent)
+    order = [i for row in rows for i in row.items]
+    place = {i: n for n, i in enumerate(order)}
+    draft.fragments = [fragments[i] for i in order]
+    for row in rows:
+        row.items = [place[i] for i in row.items]
+    draft.blocks = find_blocks(draft.fragments, rows, pictures, extent)
+    draft.figures = [b.box for b in draft.blocks if b.kind == "figure" and not b.lines]
+    upright = sum(len(f.text) for f in fragments if f.vertical)
+    if 2 * upright > sum(len(f.text) for f in fragments):
+        draft.writing = "vertical"
+    draft.labels = candidates((f.text, f.box[1] / draft.height, f.box[3] / draft.height) for f in draft.fragments)
+    return draft
+
+
+def _scan_draft(source: Source, page: int) -> Draft:
+    engine = _engine(source.ocr, source.threads)
+    if source.kind == "image":
+        width, height, density = frames.frame_size(source.path, page)
+        pixels = np.asarray(frames.read_frame(source.path, page))
+        draft = Draft(page, width, height)
+        fragments = read_image(engine, pixels, (0.0, 0.0, width, height), source.ocr)
+        return arrange(draft, fragments, [], source.ocr)
+    opened = _document(source.path, source.passwords)[page - 1]
+    draft = Draft(page, *pdf.page_size(opened))
+    layer = join_columns(pdf.page_fragments(opened))
+    judgement = judge("\n".join(f.text for f in layer))
+    fragments = [f for clip, pixels in _tiles(opened, source.ocr) for f in read_image(engine, pixels, clip, source.ocr)]
+    if layer:
+        fragments, draft.note = _better(layer, judgement, fragments)
+    return arrange(draft, fragments, pdf.page_pictures(opened), source.ocr)
+
+
+def _better(layer: list[Fragment], judgement: Judgement, read: list[Fragment]) -> tuple[list[Fragment], str]:
+    if judgement.verdict == "suspicious":
+        letters = sum(len(f.text) for f in read)
+        sure = sum(f.confidence * len(f.text) for f in read) / letters if letters else 0.0
+        if sure < 0.8 or letters < 0.5 * sum(len(f.text) for f in layer):
+            return layer, judgement.reason + "; kept, because OCR is no surer"
+    return read, judgement.reason + "; read by OCR"
+
+
+def _tiles(page: Any, settings: OcrSettings) -> Iterator[tuple[Rect, Pixels]]:
+    """The page's image, rendered with at most `max_side` pixels a side; a very long page in overlapping pieces."""
+    width, height = pdf.page_size(page)
+    for clip in tiles(width, height, settings):
+        side = max(clip[2] - clip[0], clip[3] - clip[1])
+        dpi = min(float(settings.dpi), settings.max_side * 72 / side)
+        pixmap = pdf.render(page, dpi=dpi, clip=None if clip == (0.0, 0.0, width, height) else clip)
+        yield clip, np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
+
+
+def tiles(width: float, height: float, settings: OcrSettings) -> list[Rect]:
+    return [(0.0, 0.0, width, height)]
+
+
+@lru_cache(maxsize=1)
+def _document(path: Path, passwords: tuple[str, ...]) -> Any:
+    return pdf.open_pdf(path, passwords)
+
+
+@lru_cache(maxsize=1)
+def _engine(settings: OcrSettings, threads: int) -> OcrEngine:
+    return make_engine(settings, threads)
