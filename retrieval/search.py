@@ -11,7 +11,7 @@ from retrieval.index.bm25 import Floats, Postings, Units
 from retrieval.index.vectors import VectorIndex
 from retrieval.settings import SearchSettings
 from retrieval.store import Store
-from retrieval.text.queries import weighted_terms
+from retrieval.text.queries import implied_anchors, weighted_terms
 from retrieval.text.references import References, references
 from retrieval.types import PageHit, PageRef, Scope, SearchResult, SignalStatus
 
@@ -64,6 +64,8 @@ class Searcher:
             found["vectors"] = self._vector_scores(query, units)
         if weights["structure"]:
             found["structure"] = self._structure_scores(references(query), units)
+        if weights["statements"]:
+            found["statements"] = self._anchored(implied_anchors(query), units)
         return passage_scores, found
 
     def fuse(self, signals: Mapping[str, Floats], units: Units) -> Floats:
@@ -91,9 +93,15 @@ class Searcher:
         scores = np.zeros(len(units.pages), np.float32)
         for table in units.tables if named.pages else ():
             self._page_numbers(named.pages, table.doc_id, units, scores)
-        for anchor in (*named.anchors, *named.kinds):
+        scores = np.maximum(scores, self._anchored(named.anchors, units))
+        return np.maximum(scores, 0.5 * self._anchored(named.kinds, units))
+
+    def _anchored(self, anchors: tuple[str, ...], units: Units) -> Floats:
+        """1 for each page that has a line which is one of these places."""
+        scores = np.zeros(len(units.pages), np.float32)
+        for anchor in anchors:
             at, _ = self.postings.occurrences(anchor, units)
-            np.maximum.at(scores, units.page_of[at], 1.0 if ":" in anchor else 0.5)
+            scores[units.page_of[at]] = 1.0
         return scores
 
     def _page_numbers(self, pages: tuple[int, ...], doc_id: str, units: Units, scores: Floats) -> None:

@@ -36,6 +36,9 @@ class IngestSettings(Settings):
     ocr: OcrSettings = OcrSettings()
 
 
+SIGNALS = ("page_bm25", "passage_bm25", "vectors", "structure", "statements")
+
+
 class SearchSettings(Settings):
     """How much each signal weighs when pages are ranked; a signal that weighs 0 is not computed."""
 
@@ -43,12 +46,13 @@ class SearchSettings(Settings):
     passage_bm25: Weight = 1.0
     vectors: Weight = 1.0
     structure: Weight = 4.0
+    statements: Weight = 1.0
     neighbours: Weight = 0.2
     glossary: Weight = 0.5
 
     def weights(self) -> dict[str, float]:
         """Weight by signal name."""
-        return {name: getattr(self, name) for name in ("page_bm25", "passage_bm25", "vectors", "structure")}
+        return {name: getattr(self, name) for name in SIGNALS}
 
 
 class RetrievalSettings(Settings):

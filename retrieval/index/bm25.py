@@ -9,6 +9,7 @@ idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson and Zaragoza 2009, with Lu
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +19,15 @@ from numpy.typing import NDArray
 
 from retrieval.store import Store
 from retrieval.text.passages import passages
-from retrieval.text.references import anchor_terms
+from retrieval.text.references import STATEMENT_FIGURES, anchor_terms, statement_term
 from retrieval.text.tokens import terms
+from retrieval.types import Page
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
+
+TITLE_LINES = 12
+_FIGURE = re.compile(r"\d{1,3}(?:,\d{3})+|\(\d+\)|^\W*\d+(?:\.\d+)?%?\W*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class Postings:
         places: list[tuple[int, int, int, int]] = []
         lists: dict[str, list[int]] = defaultdict(list)
         for page in self.store.pages(doc_id):
+            for term in _statements(page):
+                lists[term] += (len(places), 1)
             for passage in passages(page):
                 counts = Counter(terms(passage.text))
                 number = len(places)
@@ -169,3 +176,11 @@ class Postings:
         table = PassageTable(doc_no, doc_id, pages, *columns)
         self._tables[doc_no] = (state, table)
         return table
+
+
+def _statements(page: Page) -> set[str]:
+    """Terms of the financial statements that a page shows: titled so near its top, and full of figures."""
+    found = {term for line in page.lines[:TITLE_LINES] if (term := statement_term(line.text))}
+    if found and sum(1 for line in page.lines if _FIGURE.search(line.text)) < STATEMENT_FIGURES:
+        return set()
+    return found

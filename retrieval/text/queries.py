@@ -37,13 +37,18 @@ def subject(question: str) -> str:
     return core if terms(core) else question
 
 
+def implied_anchors(question: str) -> tuple[str, ...]:
+    """Anchor terms of the statements that a question's accounting vocabulary implies."""
+    return tuple(dict.fromkeys(item for item in _implied(subject(question)) if item.startswith("=")))
+
+
 def weighted_terms(question: str, *, glossary_weight: float) -> dict[str, float]:
     """The search terms of a question: 1 each time it says one, `glossary_weight` for one that is only implied."""
     core = subject(question)
     weights: dict[str, float] = dict(Counter(terms(core)))
     if glossary_weight:
         for implied in _implied(core):
-            for term in terms(implied):
+            for term in [] if implied.startswith("=") else terms(implied):
                 weights[term] = max(weights.get(term, 0.0), glossary_weight)
     return weights
 

@@ -45,7 +45,18 @@ _ANCHOR_CHINESE = re.compile(
     r"^\W*(?:([图圖表])\s*(\d+(?:[.\-]\d+)*)|第\s*(\d+|[一二三四五六七八九十百]+)\s*([章节節]))"
 )
 _NUMBERED_HEADING = re.compile(r"^\s*(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[A-Z㐀-鿿]")
+_STATEMENT = re.compile(
+    r"^\W*(?:consolidated |condensed |combined |unaudited |interim )*"
+    r"(?:(statements? of (?:consolidated )?(?:comprehensive |net )?(?:income|operations|earnings)|income statements?|"
+    r"statements? of profit (?:and|or) loss|(?:合并|合並)?(?:利润表|利潤表))|"
+    r"(balance sheets?|statements? of (?:consolidated )?financial (?:position|condition)|(?:合并)?(?:资产负债表|資產負債表))|"
+    r"((?:statements? of (?:consolidated )?)?cash flows?(?: statements?)?|(?:合并)?(?:现金流量表|現金流量表)))"
+    r"(?:\W+(?:unaudited|continued|loss|and).{0,40})?\W*$",
+    re.IGNORECASE,
+)
 _MAX_RANGE = 100
+STATEMENT_FIGURES = 12
+"""A page that is headed like a financial statement is one only if at least this many of its lines are figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,14 @@ def anchor_terms(line: str) -> list[str]:
     else:
         return []
     return [term, _kind_term(term[1:].split(":")[0])]
+
+
+def statement_term(title: str) -> str | None:
+    """The index term of a page that is headed `title`, if that is the title of a financial statement."""
+    found = _STATEMENT.match(title)
+    if not found:
+        return None
+    return "=statement:" + ("income" if found[1] else "balance" if found[2] else "cash")
 
 
 def _anchor(kind: str, number: str) -> str:

@@ -92,3 +92,17 @@ def test_k_bounds_the_hits_and_ranks_count_from_one(search, add_document):
 @pytest.mark.parametrize("query", ["", "   ", "???", "the of and"])
 def test_a_query_without_terms_finds_nothing(search, add_document, query):
     assert search(query, add_document("a", [["crane"]])).hits == ()
+
+
+def test_a_ratio_finds_the_statement_it_is_computed_from(search, add_document):
+    figures = [f"item {i} {i},{i}00" for i in range(1, 10)] * 2
+    doc = add_document(
+        "a",
+        [
+            ["the current ratio of Alder is discussed with the current ratio"],
+            ["CONSOLIDATED BALANCE SHEETS", "see page 3"],
+            ["CONSOLIDATED BALANCE SHEETS", *figures],
+        ],
+    )
+    assert 3 in pages(search("What is the current ratio of Alder?", doc))[:2]
+    assert "statements" not in search("What is the current ratio of Alder?", doc, statements=0).hits[0].ranks

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval.text.queries import subject, weighted_terms
+from retrieval.text.queries import implied_anchors, subject, weighted_terms
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,8 @@ def test_a_ratio_brings_the_items_it_is_computed_from_at_a_lower_weight():
 def test_the_glossary_leaves_other_questions_alone():
     question = "Who founded the academy?"
     assert weighted_terms(question, glossary_weight=1) == weighted_terms(question, glossary_weight=0)
+
+
+def test_a_ratio_implies_its_statement():
+    assert implied_anchors("What is the quick ratio?") == ("=statement:balance",)
+    assert implied_anchors("Who founded the academy?") == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval.text.references import anchor_terms, references
+from retrieval.text.references import anchor_terms, references, statement_term
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,16 @@ def test_a_hostile_range_is_bounded():
 )
 def test_lines_that_are_places(line, found):
     assert anchor_terms(line) == found
+
+
+@pytest.mark.parametrize(
+    ("title", "term"),
+    [
+        ("CONSOLIDATED BALANCE SHEETS", "=statement:balance"),
+        ("Consolidated Statements of Operations and Comprehensive Loss", "=statement:income"),
+        ("合并现金流量表", "=statement:cash"),
+        ("The balance sheet of the harbour shows", None),
+    ],
+)
+def test_titles_of_financial_statements(title, term):
+    assert statement_term(title) == term
