@@ -94,7 +94,8 @@ class Searcher:
         for table in units.tables if named.pages else ():
             self._page_numbers(named.pages, table.doc_id, units, scores)
         scores = np.maximum(scores, self._anchored(named.anchors, units))
-        return np.maximum(scores, 0.5 * self._anchored(named.kinds, units))
+        np.maximum(scores, 0.5 * self._anchored(named.kinds, units), out=scores)
+        return scores
 
     def _anchored(self, anchors: tuple[str, ...], units: Units) -> Floats:
         """1 for each page that has a line which is one of these places."""
