@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pymupdf
-from drawing import GREY, INK, NAVY, TEAL, Sheet
+from drawing import GREY, INK, NAVY, PALE, TEAL, Sheet
+from harbour_layout import LEFT, RIGHT
 
 INCOME: list[tuple[str, ...]] = [
     ("Port dues", "14,210", "15,064", "16,380"),
@@ -39,6 +40,23 @@ SHORE_POWER = {
     "Third quarter": 2038,
     "Fourth quarter": 1622,
 }
+
+
+def table(sheet: Sheet, top: float, rows: list[tuple[str, ...]], *, columns: list[float], bold: set[int]) -> float:
+    """Draw rows whose first cell is flush left and whose other cells end at `columns`; names regions "row/label"."""
+    y = top
+    for i, row in enumerate(rows):
+        face = "hebo" if i in bold else "helv"
+        if i % 2:
+            sheet.page.draw_rect((LEFT, y, RIGHT, y + 20), color=None, fill=PALE)
+        box = sheet.text((LEFT + 6, y + 14), row[0], size=9.5, face=face).box
+        for x, cell in zip(columns, row[1:], strict=True):
+            box |= sheet.text((x, y + 14), cell, size=9.5, face=face, align="right").box
+        sheet.regions[f"row/{row[0]}"] = box
+        y += 20
+        if i in bold:
+            sheet.rule(y, LEFT, RIGHT, width=0.6)
+    return y
 
 
 def cargo_chart(sheet: Sheet, frame: pymupdf.Rect) -> None:

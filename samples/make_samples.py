@@ -14,12 +14,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import classical
 import harbour
+import harbour_layout
 import notice
 import pymupdf
 from questions import LEAF, NOTICE, QUESTIONS, REPORT, Question
 
 SIZES = {
-    REPORT: (harbour.WIDTH, harbour.HEIGHT),
+    REPORT: (harbour_layout.WIDTH, harbour_layout.HEIGHT),
     NOTICE: (notice.WIDTH, notice.HEIGHT),
     LEAF: (classical.WIDTH, classical.HEIGHT),
 }
