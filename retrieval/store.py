@@ -189,6 +189,11 @@ class Store:
         for row in self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
             yield _page(row)
 
+    def texts(self, doc_id: str) -> Iterator[tuple[int, list[str]]]:
+        """(page number, its lines' texts in reading order) for the pages that have been read, in page order."""
+        for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
+            yield page, [line[0] for line in orjson.loads(content)["lines"]]
+
     def pages_read(self, doc_id: str) -> list[int]:
         """Numbers of the pages that have been read."""
         return [r[0] for r in self.rows("SELECT page FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,))]
@@ -202,9 +207,7 @@ class Store:
 
     def content_state(self, doc_id: str) -> int:
         """A number that changes whenever a page of the document is read, or read again."""
-        return int(
-            self.rows("SELECT coalesce(sum(revision + 1), 0) FROM pages WHERE doc_id = ?", (doc_id,))[0][0]
-        )
+        return int(self.rows("SELECT coalesce(sum(revision + 1), 0) FROM pages WHERE doc_id = ?", (doc_id,))[0][0])
 
     def page_work(self, ref: PageRef) -> tuple[Work, Work]:
         """State of (page OCR, figure OCR) for a page that has been read."""

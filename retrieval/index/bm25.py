@@ -21,7 +21,6 @@ from retrieval.store import Store
 from retrieval.text.passages import passages
 from retrieval.text.references import STATEMENT_FIGURES, anchor_terms, statement_term
 from retrieval.text.tokens import terms
-from retrieval.types import Page
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -82,17 +81,17 @@ class Postings:
             return False
         places: list[tuple[int, int, int, int]] = []
         lists: dict[str, list[int]] = defaultdict(list)
-        for page in self.store.pages(doc_id):
-            for term in _statements(page):
+        for page, texts in self.store.texts(doc_id):
+            for term in _statements(texts):
                 lists[term] += (len(places), 1)
-            for passage in passages(page):
+            for passage in passages(texts):
                 counts = Counter(terms(passage.text))
                 number = len(places)
-                places.append((passage.page, passage.start, passage.stop, counts.total()))
+                places.append((page, passage.start, passage.stop, counts.total()))
                 for term, count in counts.items():
                     lists[term] += (number, count)
-                for line in page.lines[passage.start : passage.stop]:
-                    for anchor in anchor_terms(line.text):
+                for line in texts[passage.start : passage.stop]:
+                    for anchor in anchor_terms(line):
                         lists[anchor] += (number, 1)
         with self.store.writing() as db:
             db.execute("DELETE FROM postings WHERE doc_no = ?", (doc_no,))
@@ -178,9 +177,9 @@ class Postings:
         return table
 
 
-def _statements(page: Page) -> set[str]:
+def _statements(lines: list[str]) -> set[str]:
     """Terms of the financial statements that a page shows: titled so near its top, and full of figures."""
-    found = {term for line in page.lines[:TITLE_LINES] if (term := statement_term(line.text))}
-    if found and sum(1 for line in page.lines if _FIGURE.search(line.text)) < STATEMENT_FIGURES:
+    found = {term for line in lines[:TITLE_LINES] if (term := statement_term(line))}
+    if found and sum(1 for line in lines if _FIGURE.search(line)) < STATEMENT_FIGURES:
         return set()
     return found

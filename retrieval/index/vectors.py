@@ -83,7 +83,7 @@ class VectorIndex:
         page = self.store.page(ref)
         if page is None:
             return
-        cut = [p for p in passages(page) if p.text]
+        cut = [p for p in passages([line.text for line in page.lines]) if p.text]
         matrix = self.embedder.passages([p.text for p in cut]) if cut else np.zeros((0, 384), np.float32)
         spans = np.array([(p.start, p.stop) for p in cut], np.int32).reshape(-1, 2)
         row = (ref.doc_id, ref.page, self.embedder.name, revision[0][0])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrieval.types import Page
-
 PASSAGE_CHARACTERS = 400
 
 
@@ -14,26 +12,25 @@ PASSAGE_CHARACTERS = 400
 class Passage:
     """Lines `start` to `stop` (exclusive) of a page, as one text."""
 
-    page: int
     start: int
     stop: int
     text: str
 
 
-def passages(page: Page, *, characters: int = PASSAGE_CHARACTERS) -> list[Passage]:
-    """Cut a page, in reading order, into passages of about `characters`; words broken at a line end are joined.
+def passages(lines: Sequence[str], *, characters: int = PASSAGE_CHARACTERS) -> list[Passage]:
+    """Cut the lines of a page into passages of about `characters`; words broken at a line end are joined.
 
     Han text counts double, since a character there says as much as two letters do.
     """
     cut: list[Passage] = []
     start, size = 0, 0
-    for index, line in enumerate(page.lines):
-        size += _weight(line.text)
+    for index, line in enumerate(lines):
+        size += _weight(line)
         if size >= characters:
-            cut.append(_passage(page, start, index + 1))
+            cut.append(_passage(lines, start, index + 1))
             start, size = index + 1, 0
-    if start < len(page.lines):
-        cut.append(_passage(page, start, len(page.lines)))
+    if start < len(lines):
+        cut.append(_passage(lines, start, len(lines)))
     return cut
 
 
@@ -55,10 +52,9 @@ def joined(texts: Sequence[str]) -> str:
     return out
 
 
-def _passage(page: Page, start: int, stop: int) -> Passage:
-    text = joined([line.text for line in page.lines[start:stop]])
-    return Passage(page=page.ref.page, start=start, stop=stop, text=text)
+def _passage(lines: Sequence[str], start: int, stop: int) -> Passage:
+    return Passage(start=start, stop=stop, text=joined(lines[start:stop]))
 
 
 def _weight(text: str) -> int:
-    return len(text) + sum(1 for c in text if ord(c) > 0x2E7F)
+    return len(text) if text.isascii() else len(text) + sum(1 for c in text if ord(c) > 0x2E7F)

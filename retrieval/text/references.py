@@ -49,12 +49,14 @@ _STATEMENT = re.compile(
     r"^\W*(?:consolidated |condensed |combined |unaudited |interim )*"
     r"(?:(statements? of (?:consolidated )?(?:comprehensive |net )?(?:income|operations|earnings)|income statements?|"
     r"statements? of profit (?:and|or) loss|(?:合并|合並)?(?:利润表|利潤表))|"
-    r"(balance sheets?|statements? of (?:consolidated )?financial (?:position|condition)|(?:合并)?(?:资产负债表|資產負債表))|"
+    r"(balance sheets?|statements? of (?:consolidated )?financial (?:position|condition)|"
+    r"(?:合并)?(?:资产负债表|資產負債表))|"
     r"((?:statements? of (?:consolidated )?)?cash flows?(?: statements?)?|(?:合并)?(?:现金流量表|現金流量表)))"
     r"(?:\W+(?:unaudited|continued|loss|and).{0,40})?\W*$",
     re.IGNORECASE,
 )
 _MAX_RANGE = 100
+STATEMENT_TITLE_LENGTH = 120
 STATEMENT_FIGURES = 12
 """A page that is headed like a financial statement is one only if at least this many of its lines are figures."""
 
@@ -90,6 +92,8 @@ def references(question: str) -> References:
 
 def anchor_terms(line: str) -> list[str]:
     """Index terms of a line that is a caption or a numbered heading: its kind and number, and its kind alone."""
+    if line[:1].islower():
+        return []
     found = _ANCHOR.match(line)
     if found:
         term = _anchor(found[1], found[2])
@@ -104,7 +108,7 @@ def anchor_terms(line: str) -> list[str]:
 
 def statement_term(title: str) -> str | None:
     """The index term of a page that is headed `title`, if that is the title of a financial statement."""
-    found = _STATEMENT.match(title)
+    found = _STATEMENT.match(title) if len(title) < STATEMENT_TITLE_LENGTH else None
     if not found:
         return None
     return "=statement:" + ("income" if found[1] else "balance" if found[2] else "cash")

@@ -57,13 +57,13 @@ def simplified(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The index terms of `text` in order, stop words left out."""
-    folded = simplified(unicodedata.normalize("NFKC", text)).lower()
+    folded = text.lower() if text.isascii() else simplified(unicodedata.normalize("NFKC", text)).lower()
     words: list[str] = []
     for word in _WORD.findall(folded):
         first = word[0]
         if first.isdigit():
             words.append(word.replace(",", "") if _THOUSANDS.fullmatch(word) else word)
-        elif is_cjk(first):
+        elif first > "\u2e7f" and is_cjk(first):
             words.extend(_characters(word))
         elif word not in ENGLISH_STOP_WORDS:
             words.append(word)
