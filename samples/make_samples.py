@@ -46,7 +46,7 @@ def _row(number: int, question: Question, regions: Regions) -> dict[str, object]
         region = [round(v, 4) for v in (box.x0 / width, box.y0 / height, box.x1 / width, box.y1 / height)]
     return {
         "id": f"s{number:02}",
-        "document": question.document,
+        "doc": question.document,
         "question": question.text,
         "answer": question.answer,
         "page": page,

@@ -21,7 +21,7 @@ QUESTIONS = (
     Question(REPORT, "How much was spent on dredging in 2025, in thousands of pounds?", "5,315", "row/Dredging"),
     Question(REPORT, "What is the depth at low water of the Container Berth?", "11.4", "row/Container Berth"),
     Question(
-        REPORT, "How much shore power was delivered in the third quarter of 2025?", "2,038 MWh", "value/Third quarter"
+        REPORT, "How much shore power was delivered in the third quarter of 2025?", "2,038", "value/Third quarter"
     ),
     Question(REPORT, "How many cruise passengers came ashore in 2025?", None, None),
     Question(NOTICE, "少儿阅览室的改造经费共计多少？", "38.6万元", "budget"),
