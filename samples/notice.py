@@ -30,7 +30,7 @@ ACTIVITIES = (
     ("围棋公开赛", "8月16日", "一楼大厅", "64人"),
 )
 CLOSING = "四、失物招领。今年上半年读者遗失的物品共存放87件，请失主于7月底前持有效证件到保卫室认领。"
-MARKS = {"closing_day": "每周一闭馆", "budget": "改造经费共计38.6万元"}
+MARKS = {"closing_day": "每周一闭馆", "budget": "经费共计38.6万元"}
 
 
 def build() -> tuple[bytes, dict[str, tuple[int, pymupdf.Rect]]]:
