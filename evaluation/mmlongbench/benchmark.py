@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from agent.types import Trajectory
-from evaluation.mmlongbench.samples import Sample, document_paths, load_samples
-from evaluation.mmlongbench.scoring import Judged, Summary, judge, summarise
+from evaluation.mmlongbench.samples import Sample, document_paths
+from evaluation.mmlongbench.scoring import Summary, judge, summarise
 from evaluation.records import write_json
 from evaluation.run import Run, RunConfig, failure_of
 from evaluation.types import Question, Ranked
@@ -31,56 +30,39 @@ class Asker(Protocol):
         """The trajectory of one question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a run is made. `settings` is what answers depend on, as JSON; it is recorded and a run keeps to it."""
-
-    limit: int | None = None
-    resume: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
+def run_config(samples: Sequence[Sample], settings: dict[str, Any], *, limit: int | None = None) -> RunConfig:
+    """What a run over all of `samples` is recorded as. `settings` is what answers depend on, as JSON."""
+    return RunConfig(benchmark="mmlongbench-doc", questions=fingerprint(samples), settings=settings, limit=limit)
 
 
-def evaluate(
+def measure(
+    run: Run,
     data: Path,
-    out: Path,
+    samples: Sequence[Sample],
     *,
     collection: Collection,
     agent: Asker | None,
-    options: Options | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Run the benchmark of `data` into `out` and score it; without an agent only the search is measured.
+    """Read, search, ask and score `samples` within an opened run; without an agent only the search is measured.
 
-    Files: `run.json`, `ranked.jsonl`, `trajectories.jsonl`, `failures.jsonl`, `summary.json`. The same call goes on
-    with a run that was killed, and only scores one that is complete.
+    What the run's files hold already isn't done again, so a complete run is only scored. Writes `summary.json`.
     """
-    chosen, shown = options or Options(), progress or Silent()
-    everything = load_samples(data)
-    samples = everything[: chosen.limit]
-    config = RunConfig(
-        benchmark="mmlongbench-doc",
-        questions=fingerprint(everything),
-        settings=chosen.settings,
-        limit=chosen.limit,
-    )
-    run = Run(out)
-    with run.opened(config, resume=chosen.resume):
-        doc_ids = _read(run, data, samples, collection, shown)
-        questions = [
-            Question(id=s.id, text=s.question, scope=Scope(doc_ids=(doc_ids[s.document],)))
-            for s in samples
-            if s.document in doc_ids
-        ]
-        run.rank(questions, lambda question: rank(question, collection), progress=shown)
-        if agent is not None:
-            answering = agent
-            run.ask(questions, lambda q: answering.ask(q.text, q.scope), progress=shown)
-        summary = summarise(
-            _judged(run, samples, doc_ids),
-            run.open_failures(asked=agent is not None),
-            asked=agent is not None,
-        )
-        write_json(out / "summary.json", summary)
+    shown = progress or Silent()
+    doc_ids = _read(run, data, samples, collection, shown)
+    questions = [
+        Question(id=s.id, text=s.question, scope=Scope(doc_ids=(doc_ids[s.document],)))
+        for s in samples
+        if s.document in doc_ids
+    ]
+    run.rank(questions, lambda question: rank(question, collection), progress=shown)
+    if agent is not None:
+        answering = agent
+        run.ask(questions, lambda question: answering.ask(question.text, question.scope), progress=shown)
+    judged = judge(samples, doc_ids=doc_ids, rankings=run.ranked.read(), trajectories=run.trajectories.read())
+    asked = agent is not None
+    summary = summarise(judged, run.open_failures(asked=asked), asked=asked)
+    write_json(run.out / "summary.json", summary)
     return summary
 
 
@@ -128,7 +110,3 @@ def _read(
                 question = Question(id=sample.id, text=sample.question, scope=Scope(doc_ids=()))
                 run.failures.append(failure_of(question, UnreadableDocument(reason)))
     return doc_ids
-
-
-def _judged(run: Run, samples: Sequence[Sample], doc_ids: dict[str, str]) -> list[Judged]:
-    return judge(samples, doc_ids=doc_ids, rankings=run.ranked.read(), trajectories=run.trajectories.read())

@@ -1,0 +1,93 @@
+"""Many questions from a file, one trajectory a line; killed at any moment, the same command goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from agent.types import Trajectory
+from app.questions import Asked, load_questions
+from app.session import Session
+from evaluation.records import JsonLines
+from evaluation.run import ask_each
+from evaluation.types import Failure, Question
+from retrieval.errors import DocsageError, InputError
+from retrieval.types import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What a batch came to, earlier calls included."""
+
+    answered: int
+    abstained: int
+    failures: tuple[Failure, ...]
+
+
+def ask_file(session: Session, questions: Path, out: Path, *, paths: Sequence[Path]) -> BatchReport:
+    """Ask every question of a file that has no trajectory in `out` yet; failures go to `<out>.failures.jsonl`.
+
+    A question's own documents come before `paths`. `out` may hold answers to other questions; they are left alone.
+    """
+    asked = load_questions(questions)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(out.with_name(out.name + ".lock"))
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(f"another process is writing {out}", remedy="wait for it, or choose another --out") from None
+    except OSError as error:
+        raise InputError(f"{out} can't be written ({error})", remedy="choose another --out") from error
+    with lock:
+        answers = JsonLines(out, Trajectory)
+        failures = JsonLines(out.with_name(out.name + ".failures.jsonl"), Failure)
+        answers.repair()
+        failures.repair()
+        return _ask(session, asked, answers, failures, paths)
+
+
+def _ask(
+    session: Session,
+    asked: Sequence[Asked],
+    answers: JsonLines[Trajectory],
+    failures: JsonLines[Failure],
+    paths: Sequence[Path],
+) -> BatchReport:
+    named = {item.id: tuple(Path(p) for p in item.paths) or tuple(paths) for item in asked}
+    done = {t.question_id for t in answers.read()}
+    scopes = _scopes(session, [named[item.id] for item in asked if item.id not in done])
+    agent = session.agent()
+
+    def ask(question: Question) -> Trajectory:
+        scope = scopes[named[question.id]]
+        if isinstance(scope, DocsageError):
+            raise scope
+        session.enrich(scope, question.text, shown=False)
+        trajectory: Trajectory = agent.ask(question.text, scope)
+        return trajectory
+
+    todo = [Question(id=item.id, text=item.question, scope=Scope(doc_ids=())) for item in asked]
+    ask_each(todo, ask, answers=answers, failures=failures, progress=session.progress)
+    wanted = {item.id for item in asked}
+    trajectories = [t for t in answers.read() if t.question_id in wanted]
+    done = {t.question_id for t in trajectories}
+    latest = {f.id: f for f in failures.read() if f.id in wanted - done}
+    return BatchReport(
+        answered=sum(not t.abstained for t in trajectories),
+        abstained=sum(t.abstained for t in trajectories),
+        failures=tuple(latest.values()),
+    )
+
+
+def _scopes(session: Session, groups: Sequence[tuple[Path, ...]]) -> dict[tuple[Path, ...], Scope | DocsageError]:
+    """The scope of each group of paths, or what is wrong with it: a bad path costs its own questions only."""
+    scopes: dict[tuple[Path, ...], Scope | DocsageError] = {}
+    for group in dict.fromkeys(groups):
+        try:
+            scopes[group] = session.scope(group)
+        except DocsageError as error:
+            scopes[group] = error
+    return scopes

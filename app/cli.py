@@ -1,0 +1,114 @@
+"""The command line: `docsage index | search | ask | trace | eval | score`.
+
+Machine output goes to stdout alone, progress and messages to stderr. Exit codes: 0 done or answered, 3 abstained,
+2 bad usage or input, 1 our fault, 130 interrupted. Nothing heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from app.commands import ask, evaluate, index, search, trace
+from app.quiet import silence_libraries
+from retrieval.errors import DocsageError
+
+EXIT_OURS, EXIT_INPUT, EXIT_INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    name="docsage",
+    help="Answers questions over PDFs and page images, and proves each answer with pages, boxes and a trace.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("index")(index.index)
+app.command("search")(search.search)
+app.command("ask")(ask.ask)
+app.command("trace")(trace.trace)
+app.command("score")(evaluate.score)
+app.add_typer(evaluate.benchmarks, name="eval")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"docsage {version('docsage')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when docsage fails.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Answers questions over PDFs and page images, and proves each answer with pages, boxes and a trace."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; no exception leaves here."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    # It is an option of every command, wherever it stands, because one adds it to the command that has just failed.
+    words = [word for word in words if word != "--debug"]
+    silence_libraries(debug=debug)
+    try:
+        code = int(app(words, prog_name="docsage", standalone_mode=False) or 0)
+        sys.stdout.flush()
+    except DocsageError as error:
+        return _complain(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        # Usage errors are recognised by what they can do: their class lives in click or in typer, by typer's version.
+        if hasattr(error, "show") and hasattr(error, "exit_code"):
+            error.show()
+            return int(error.exit_code)
+        return _confess(error, debug=debug)
+    if code == EXIT_INTERRUPTED:
+        print("Interrupted. The same command goes on where this one stopped.", file=sys.stderr)
+    return code
+
+
+def _complain(message: str) -> int:
+    """One red line about the user's input."""
+    from app.display import stderr
+
+    stderr().print(_one_line(message), style="bold red", markup=False, highlight=False, emoji=False, soft_wrap=True)
+    return EXIT_INPUT
+
+
+def _confess(error: Exception, *, debug: bool) -> int:
+    """Say that it is our fault and where the traceback stands; with --debug, show it."""
+    if debug:
+        traceback.print_exc()
+        return EXIT_OURS
+    with tempfile.NamedTemporaryFile("w", prefix="docsage-", suffix=".log", delete=False, encoding="utf-8") as log:
+        traceback.print_exc(file=log)
+    print(
+        f"docsage failed: {type(error).__name__}: {_one_line(str(error))}\n"
+        f"This is a bug. The traceback is in {log.name}; --debug shows it.",
+        file=sys.stderr,
+    )
+    return EXIT_OURS
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

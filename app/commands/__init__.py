@@ -1,0 +1,1 @@
+"""One module a command; each imports what is heavy when it runs."""

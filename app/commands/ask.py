@@ -1,0 +1,96 @@
+"""`docsage ask`: one question, or a file of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.commands.options import DEFAULT_COLLECTION, CollectionOption, JsonOption, PasswordOption, ProfileOption
+
+if TYPE_CHECKING:
+    from agent.types import Trajectory
+    from app.session import Session
+
+EXIT_ABSTAINED = 3
+
+
+def ask(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar='"QUESTION" [PATH]', help="The question, then the files or folders it is asked over."),
+    ] = None,
+    collection: CollectionOption = DEFAULT_COLLECTION,
+    profile: ProfileOption = "embedded",
+    as_json: JsonOption = False,
+    boxes: Annotated[
+        Path | None, typer.Option("--boxes", metavar="DIR", help="Write the cited pages as PNG, regions drawn.")
+    ] = None,
+    password: PasswordOption = [],  # noqa: B006  # typer copies it
+    questions: Annotated[
+        Path | None, typer.Option("--questions", metavar="FILE", help="Ask many: .txt, .json or .jsonl.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="With --questions: JSON lines, one trajectory each.")
+    ] = None,
+) -> None:
+    """Answer a question from the documents, or say that they don't hold the answer (exit code 3)."""
+    from app.session import opened
+    from retrieval.errors import InputError
+
+    given = words or []
+    if (questions is None) != (out is None):
+        raise InputError("--questions and --out belong together", remedy="give both, or a question")
+    if questions is None and not (given and given[0].strip()):
+        raise InputError("no question was given", remedy='docsage ask "question" [PATH]..., or --questions FILE')
+    if questions is not None and (as_json or boxes):
+        raise InputError("--json and --boxes are for one question", remedy="--out holds the trajectories as JSON")
+    with opened(collection, profile=profile, passwords=password) as session:
+        if questions is not None and out is not None:
+            _ask_many(session, questions, out, [Path(p) for p in given])
+            return
+        trajectory = _ask_one(session, given[0], [Path(p) for p in given[1:]])
+        if boxes is not None:
+            _write_boxes(session, trajectory, boxes)
+        if as_json:
+            typer.echo(trajectory.model_dump_json(by_alias=True))
+        else:
+            from app.display import show_trajectory, stdout
+
+            show_trajectory(trajectory, stdout())
+    if trajectory.abstained:
+        raise typer.Exit(EXIT_ABSTAINED)
+
+
+def _ask_one(session: Session, question: str, paths: Sequence[Path]) -> Trajectory:
+    from retrieval.errors import InputError
+
+    if len(question) < 256 and Path(question).exists():
+        raise InputError(f"{question} is a file, not a question", remedy='docsage ask "question" [PATH]...')
+    scope = session.scope(paths)
+    session.enrich(scope, question)
+    trajectory: Trajectory = session.agent().ask(question, scope)
+    return trajectory
+
+
+def _write_boxes(session: Session, trajectory: Trajectory, folder: Path) -> None:
+    from app.boxes import write_boxes
+
+    for path in write_boxes(trajectory, session.collection, folder, progress=session.progress):
+        session.progress.note(str(path))
+
+
+def _ask_many(session: Session, questions: Path, out: Path, paths: Sequence[Path]) -> None:
+    """Ask every question that `out` doesn't answer yet; exit 2 or 1 when some failed."""
+    from app.batch import ask_file
+
+    report = ask_file(session, questions, out, paths=paths)
+    for failure in report.failures:
+        session.progress.note(f"failed: {failure.question} ({failure.error})")
+    session.progress.note(
+        f"{report.answered} answered, {report.abstained} abstained, {len(report.failures)} failed; {out}"
+    )
+    if report.failures:
+        raise typer.Exit(1 if any(failure.traceback for failure in report.failures) else 2)

@@ -1,0 +1,70 @@
+"""`docsage search`: the pages that match a query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.commands.options import DEFAULT_COLLECTION, CollectionOption, JsonOption, PasswordOption, ProfileOption
+
+if TYPE_CHECKING:
+    from retrieval.collection import Collection
+    from retrieval.types import PageHit, SearchResult
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="Search these only.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many pages.")] = 10,
+    as_json: JsonOption = False,
+    collection: CollectionOption = DEFAULT_COLLECTION,
+    profile: ProfileOption = "embedded",
+    password: PasswordOption = [],  # noqa: B006  # typer copies it
+) -> None:
+    """Rank pages for a query, without answering."""
+    from app.display import stdout
+    from app.session import opened
+    from retrieval.errors import InputError
+
+    if not query.strip():
+        raise InputError("the query is empty", remedy="give some words to look for")
+    with opened(collection, profile=profile, passwords=password) as session:
+        scope = session.scope(paths or [])
+        session.enrich(scope, query)
+        result = session.collection.search(query, scope, k=k)
+        if as_json:
+            typer.echo(_json(result, session.collection))
+            return
+        console = stdout()
+        for hit in result.hits:
+            console.print(_line(hit, session.collection))
+        if not result.hits:
+            console.print("No page matches.")
+
+
+def _json(result: SearchResult, collection: Collection) -> str:
+    """The search result with each page's document name and printed label beside its reference."""
+    import orjson
+
+    data = result.model_dump(mode="json", by_alias=True)
+    for hit, row in zip(result.hits, data["hits"], strict=True):
+        row["document"] = collection.document(hit.ref.doc_id).name
+        row["doc_page"] = collection.page(hit.ref).label
+    return orjson.dumps(data).decode()
+
+
+def _line(hit: PageHit, collection: Collection) -> str:
+    """Rank, place, the signals that found the page, and the beginning of the lines that matched."""
+    from agent.types import TrajectoryPage
+    from app.display import harmless, page_name
+
+    page = collection.page(hit.ref)
+    name = page_name(
+        TrajectoryPage(ref=hit.ref, document=collection.document(hit.ref.doc_id).name, doc_page=page.label)
+    )
+    first, last = hit.lines or (0, 3)
+    snippet = " ".join(line.text for line in page.lines[first:last])[:160]
+    ranks = ", ".join(f"{signal} {rank}" for signal, rank in hit.ranks.items())
+    return f"{hit.rank:>3}. {name}  ({ranks})\n     {' '.join(harmless(snippet).split())}"

@@ -1,0 +1,112 @@
+"""Plain output of answers and of search results, for people."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.types import Claim, Fact, Trajectory, TrajectoryPage
+from retrieval.types import NO_LABEL, PageRef
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_MARKS = {"supported": ("✓", "green"), "contradicted": ("✗", "red"), "unsupported": ("?", "yellow")}
+
+
+def stdout() -> Console:
+    """The console of results."""
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def stderr() -> Console:
+    """The console of progress and messages."""
+    return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+
+
+def harmless(text: str) -> str:
+    """Text of a document without control and direction characters, which could rewrite what the terminal shows."""
+    return _CONTROL.sub("", text)
+
+
+def show_trajectory(trajectory: Trajectory, console: Console) -> None:
+    """Print the answer, its facts with their places, what was checked, and one line about the run."""
+    if trajectory.abstained:
+        _show_abstention(trajectory, console)
+    else:
+        console.print(Text(harmless(trajectory.answer or ""), style="bold"))
+    if trajectory.facts and not trajectory.abstained:
+        console.print()
+        for number, fact in enumerate(trajectory.facts, 1):
+            _show_fact(number, fact, trajectory, console)
+    if trajectory.claims:
+        console.print(Text("\nChecked", style="bold"))
+        for claim in trajectory.claims:
+            console.print(_claim_line(claim))
+    console.print()
+    console.print(Text(_run_line(trajectory), style="dim"))
+
+
+def place(ref: PageRef, trajectory: Trajectory) -> str:
+    """Document, physical page and printed label: `report.pdf, page 5 (printed "3")`."""
+    page = next((p for p in trajectory.pages if p.ref == ref), None)
+    if page is None:
+        return f"{ref.doc_id[:12]}, page {ref.page}"
+    return page_name(page)
+
+
+def page_name(page: TrajectoryPage) -> str:
+    """As `place`, for a page of the trajectory; a label that says the same as the number is left out."""
+    printed = page.doc_page not in (NO_LABEL, "", str(page.ref.page))
+    label = f' (printed "{harmless(page.doc_page)}")' if printed else ""
+    return f"{harmless(page.document)}, page {page.ref.page}{label}"
+
+
+def claim_mark(claim: Claim) -> Text:
+    """One coloured sign for a verdict."""
+    sign, colour = _MARKS[claim.verdict]
+    return Text(sign, style=colour)
+
+
+def _show_abstention(trajectory: Trajectory, console: Console) -> None:
+    console.print(Text("Not in the documents.", style="bold yellow"))
+    if trajectory.reason:
+        console.print(Text(harmless(trajectory.reason)))
+    looked = [page_name(p) for p in trajectory.pages] or [place(r, trajectory) for r in trajectory.retrieved[:5]]
+    if looked:
+        console.print(Text(f"Looked at: {'; '.join(looked)}"))
+    if trajectory.candidate:
+        console.print(Text(f"Best candidate, not supported well enough: {harmless(trajectory.candidate)}"))
+
+
+def _show_fact(number: int, fact: Fact, trajectory: Trajectory, console: Console) -> None:
+    console.print(
+        Text.assemble((f"[{number}] ", "cyan"), harmless(fact.text), "\n    "),
+        Text(place(fact.region.page_ref, trajectory), style="cyan"),
+        sep="",
+    )
+    quotes = [e.text for e in trajectory.evidence if e.id in fact.evidence_ids]
+    for quote in dict.fromkeys(quotes):
+        words = " ".join(harmless(quote).split())
+        if words != " ".join(harmless(fact.text).split()):
+            console.print(Text(f"    “{words}”", style="dim"))
+
+
+def _claim_line(claim: Claim) -> Text:
+    line = Text.assemble("  ", claim_mark(claim), " ", harmless(claim.text), (f"  {claim.verdict}", "dim"))
+    if claim.reason:
+        line.append(f": {harmless(claim.reason)}", style="dim")
+    return line
+
+
+def _run_line(trajectory: Trajectory) -> str:
+    usage = trajectory.usage
+    parts = [
+        f"{usage.seconds:.1f} s",
+        f"{usage.tool_calls} tool calls",
+        f"confidence {trajectory.report.confidence:.2f}",
+    ]
+    if trajectory.signals:
+        parts.append("signals " + ", ".join(f"{s.name} {s.ready:.0%}" for s in trajectory.signals))
+    return " · ".join([*parts, f"stopped: {trajectory.stop_reason}", f"run {trajectory.trace_id}"])

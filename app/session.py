@@ -1,0 +1,89 @@
+"""What a command works with: a collection, the profile, and an agent when one is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.settings import Profile, load_profile
+from app.progress import TerminalProgress
+from retrieval.collection import Collection
+from retrieval.errors import InputError
+from retrieval.types import Document, Scope
+
+if TYPE_CHECKING:
+    from agent.build import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One command's resources. Progress and notes go to stderr."""
+
+    collection: Collection
+    profile: Profile
+    progress: TerminalProgress
+
+    def agent(self) -> Agent:
+        """An agent over the collection."""
+        from agent.build import build_agent  # loads LangGraph, which searching and indexing don't need
+
+        return build_agent(self.collection, self.profile.agent)
+
+    def scope(self, paths: Sequence[Path]) -> Scope:
+        """The documents at `paths`, read first where they aren't yet; without paths, the whole collection.
+
+        A file that is refused is noted; InputError when nothing readable is left.
+        """
+        return Scope(doc_ids=tuple(d.doc_id for d in self.documents(paths)))
+
+    def enrich(self, scope: Scope, query: str, *, shown: bool = True) -> None:
+        """Do as much of the costly work as the profile allows before a question is answered."""
+        self.collection.enrich(
+            scope,
+            query=query,
+            seconds=self.profile.retrieval.enrich_seconds,
+            progress=self.progress if shown else None,
+        )
+
+    def documents(self, paths: Sequence[Path]) -> list[Document]:
+        """As `scope`, as documents."""
+        if not paths:
+            return self._whole_collection()
+        report = self.collection.read(paths, progress=self.progress)
+        for refusal in report.refused:
+            self.progress.note(refusal.reason)
+        if not report.documents:
+            names = ", ".join(map(str, paths))
+            raise InputError(
+                f"nothing in {names} can be read", remedy="name PDFs, images or folders, and quote the question"
+            )
+        return list(dict.fromkeys(report.documents))
+
+    def _whole_collection(self) -> list[Document]:
+        documents = self.collection.store.documents()
+        if not documents:
+            raise InputError(
+                f"the collection {self.collection.root} is empty",
+                remedy="name files to read, or add them with `docsage index PATH...`",
+            )
+        return documents
+
+
+@contextmanager
+def opened(collection: Path, *, profile: str = "embedded", passwords: Sequence[str] = ()) -> Iterator[Session]:
+    """A session over the collection in a folder, which is made when it isn't there."""
+    settings = load_profile(profile)
+    try:
+        held = Collection(collection, settings.retrieval, passwords=passwords)
+    except OSError as error:
+        raise InputError(
+            f"the collection {collection} can't be opened ({error})", remedy="choose another --collection"
+        ) from error
+    try:
+        with TerminalProgress() as progress:
+            yield Session(held, settings, progress)
+    finally:
+        held.close()
