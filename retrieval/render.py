@@ -47,7 +47,7 @@ def _render(path: Path, page: int, dpi: int, passwords: Sequence[str]) -> Image.
         if scale < 1:
             frame = frame.resize((max(round(frame.width * scale), 1), max(round(frame.height * scale), 1)))
         return frame
-    with pdf.open_pdf(path, passwords) as document:
+    with pdf.LOCK, pdf.open_pdf(path, passwords) as document:
         if page > document.page_count:
             raise UnreadableDocument(f"{path.name}: has no page {page}, only {document.page_count}")
         opened = document[page - 1]

@@ -179,6 +179,23 @@ class Store:
                 rows,
             )
 
+    def put_blocks(self, page: Page, revision: int) -> bool:
+        """Write a page's blocks and layout alone; its revision stays, for its lines do.
+
+        False, and nothing written, when the page was read anew since it had `revision`.
+        """
+        with self.writing() as db:
+            done = db.execute(
+                "UPDATE pages SET layout = ?, content = ? WHERE doc_id = ? AND page = ? AND revision = ?",
+                (page.layout, _content(page), page.ref.doc_id, page.ref.page, revision),
+            )
+            return done.rowcount > 0
+
+    def revision(self, ref: PageRef) -> int | None:
+        """How often a page was read again; None when it was not read (yet)."""
+        found = self.rows("SELECT revision FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))
+        return int(found[0][0]) if found else None
+
     def page(self, ref: PageRef) -> Page | None:
         """One page, or None when it was not read (yet)."""
         found = self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))
@@ -218,12 +235,16 @@ class Store:
 _COLUMNS = "doc_id, page, label, width, height, writing, layout, note, content"
 
 
-def _page_row(stored: StoredPage) -> tuple[Any, ...]:
-    page = stored.page
+def _content(page: Page) -> bytes:
     content = {
         "lines": [(ln.text, *ln.bbox.as_list(), ln.source, ln.confidence) for ln in page.lines],
         "blocks": [(b.kind, *b.bbox.as_list(), b.lines) for b in page.blocks],
     }
+    return orjson.dumps(content)
+
+
+def _page_row(stored: StoredPage) -> tuple[Any, ...]:
+    page = stored.page
     return (
         page.ref.doc_id,
         page.ref.page,
@@ -235,7 +256,7 @@ def _page_row(stored: StoredPage) -> tuple[Any, ...]:
         page.note,
         stored.ocr,
         stored.figures,
-        orjson.dumps(content),
+        _content(page),
     )
 
 

@@ -181,6 +181,12 @@ def _paragraphs(fragments: Sequence[Fragment], rows: list[Row], usual: float) ->
     return [_finished(group, fragments, usual) for group in groups]
 
 
+def starts_item(text: str) -> bool:
+    """Whether a line begins a list item: a bullet or a number, and then text."""
+    found = _MARKER.match(text)
+    return found is not None and len(text) > found.end()
+
+
 def _opening(fragments: Sequence[Fragment], row: Row) -> BlockKind | None:
     """The kind of block that a row must begin by its wording, if it does."""
     text = fragments[row.items[0]].text

@@ -30,9 +30,10 @@ class Fragment:
     source: LineSource = "pdf"
     confidence: float = 1.0
 
-    def frame(self, width: float, height: float) -> Rect:
-        """The box in the line's own frame: u grows along the line, v from line to line."""
-        return to_frame(self.box, 90 if self.vertical else self.turn, width, height)
+    @property
+    def frame_turn(self) -> int:
+        """By how much the page is turned so that u grows along the line and v from line to line."""
+        return 90 if self.vertical else self.turn
 
 
 def to_frame(box: Rect, turn: int, width: float, height: float) -> Rect:
@@ -86,8 +87,7 @@ class Draft:
     note: str = ""
     needs_ocr: bool = False
     failed: bool = False
-    figures: list[Rect] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
+    has_figures: bool = False
 
 
 def to_page(draft: Draft, doc_id: str, label: str) -> Page:

@@ -9,6 +9,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.Image import DecompressionBombError
 
 from retrieval.errors import UnreadableDocument
+from retrieval.ingest.fragments import Rect
 
 _DEFAULT_DPI = 96.0
 _FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "TIFF")
@@ -73,6 +74,15 @@ def frame_size(path: Path, page: int) -> tuple[float, float, float]:
         dpi = image.info.get("dpi", (0, 0))[0]
     density = float(dpi) if dpi and math.isfinite(dpi) and 50 <= dpi <= 2400 else _DEFAULT_DPI
     return width * 72 / density, height * 72 / density, density / 72
+
+
+def cut(frame: Image.Image, clip: Rect, density: float, max_side: int) -> Image.Image:
+    """The part `clip` (in points) of a frame, scaled down to at most `max_side` pixels a side."""
+    left, top = max(int(clip[0] * density), 0), max(int(clip[1] * density), 0)
+    right, bottom = min(round(clip[2] * density), frame.width), min(round(clip[3] * density), frame.height)
+    part = frame.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    part.thumbnail((max_side, max_side), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    return part
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:

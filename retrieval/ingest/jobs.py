@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
+from retrieval.ingest import pdf
+from retrieval.ingest.figures import FigureText, figures_to_read, with_figure_text
 from retrieval.ingest.fragments import Draft, to_page
 from retrieval.ingest.pool import Outcome, WorkerPool
-from retrieval.ingest.reading import Job, Source, read_scan, read_text, unreadable
+from retrieval.ingest.reading import FigureJob, Job, Source, read_figures, read_scan, read_text, unreadable
 from retrieval.progress import Progress
 from retrieval.settings import IngestSettings
 from retrieval.store import Store, StoredPage, Work
-from retrieval.types import NO_LABEL
+from retrieval.types import NO_LABEL, PageRef
 
 _PAGES_A_JOB = 16
 _PAGES_IN_PROCESS = 120
@@ -31,7 +34,7 @@ class PageReader:
         if not total:
             return 0
         progress.start("reading", total)
-        jobs = {
+        jobs: dict[Job, str] = {
             (sources[doc_id], tuple(pages[at : at + _PAGES_A_JOB])): doc_id
             for doc_id, pages in missing.items()
             for at in range(0, len(pages), _PAGES_A_JOB)
@@ -49,11 +52,55 @@ class PageReader:
         if not total:
             return 0
         progress.start("OCR", total)
-        jobs = {(sources[doc_id], (page,)): doc_id for doc_id, pages in due.items() for page in pages}
+        threads = self._settings.workers if total == 1 else 1
+        jobs: dict[Job, str] = {
+            (replace(sources[doc_id], threads=threads), (page,)): doc_id
+            for doc_id, pages in due.items()
+            for page in pages
+        }
         for job, drafts in self._pooled(read_scan, jobs, min(self._settings.workers, total)):
             self._commit(jobs, job, drafts, "ocr")
             progress.advance(len(drafts))
         return total
+
+    def read_figures(self, doc_id: str, source: Source, progress: Progress, deadline: float | None) -> int:
+        """OCR of the figures of one document's pages, as far as the deadline allows; the number of pages done."""
+        due = self._store.pages_due(doc_id, "figures")
+        if not due:
+            return 0
+        wanted = figures_to_read(self._store.pages(doc_id), self._settings.ocr.figure_min_area)
+        idle = [page for page in due if not wanted.get(page)]
+        self._settle(doc_id, idle, "done")
+        jobs: list[FigureJob] = [(source, page, tuple(wanted[page])) for page in due if wanted.get(page)]
+        if not jobs:
+            return len(idle)
+        progress.start("figures", len(jobs))
+        done = len(idle)
+        with WorkerPool(min(self._settings.workers, len(jobs))) as pool:
+            for outcome in pool.run(read_figures, jobs, seconds=self._settings.page_timeout, deadline=deadline):
+                self._add_figures(PageRef(doc_id=doc_id, page=outcome.task[1]), outcome.result)
+                progress.advance()
+                done += 1
+        return done
+
+    def _add_figures(self, ref: PageRef, read: FigureText | None) -> None:
+        page = self._store.page(ref)
+        if page is None:
+            return
+        ocr, _ = self._store.page_work(ref)
+        if read is None or read.problem:
+            self._settle(ref.doc_id, [ref.page], "failed")
+        elif any(fragments for _, fragments in read.boxes):
+            self._store.put_pages([StoredPage(with_figure_text(page, read), ocr, "done")])
+        else:
+            self._settle(ref.doc_id, [ref.page], "done")
+
+    def _settle(self, doc_id: str, pages: Iterable[int], state: Work) -> None:
+        """Record the state of the figures of pages whose content stays as it is."""
+        with self._store.writing() as db:
+            db.executemany(
+                "UPDATE pages SET figures = ? WHERE doc_id = ? AND page = ?", [(state, doc_id, page) for page in pages]
+            )
 
     def unreadable_documents(self, sources: Mapping[str, Source]) -> Iterator[tuple[str, str]]:
         """Documents none of whose pages could be read, with the line that says so."""
@@ -69,7 +116,7 @@ class PageReader:
         return [page for page in range(1, document.pages + 1) if page not in read] if document else []
 
     def _commit(self, jobs: Mapping[Job, str], job: Job, drafts: list[Draft], stage: str) -> None:
-        doc_id = jobs.get(job) or next(d for j, d in jobs.items() if j[0] is job[0])
+        doc_id = jobs.get(job) or next(d for j, d in jobs.items() if j[0] == job[0])
         stored = []
         for draft in drafts:
             ocr: Work = "none"
@@ -77,7 +124,9 @@ class PageReader:
                 ocr = "failed" if draft.failed else "done"
             elif draft.needs_ocr:
                 ocr = "due"
-            figures: Work = "due" if draft.figures and not draft.needs_ocr else "none"
+            figures: Work = (
+                "due" if draft.has_figures and not draft.needs_ocr and self._settings.ocr.figures else "none"
+            )
             stored.append(StoredPage(to_page(draft, doc_id, NO_LABEL), ocr, figures))
         self._store.put_pages(stored)
 
@@ -88,7 +137,7 @@ class PageReader:
         seconds = self._settings.page_timeout
         suspects: list[Job] = []
         with WorkerPool(min(workers, self._settings.workers)) as pool:
-            for outcome in pool.run(read, jobs, seconds=lambda _: seconds):
+            for outcome in pool.run(read, jobs, seconds=seconds):
                 if outcome.result is not None:
                     yield outcome.task, outcome.result
                 else:
@@ -96,7 +145,7 @@ class PageReader:
         if not suspects:
             return
         with WorkerPool(1) as pool:
-            for outcome in pool.run(read, suspects, seconds=lambda _: seconds):
+            for outcome in pool.run(read, suspects, seconds=seconds):
                 yield outcome.task, outcome.result or [_given_up(outcome)]
 
 
@@ -106,4 +155,6 @@ def _given_up(outcome: Outcome[Job, list[Draft]]) -> Draft:
 
 def _in_process(read: Callable[[Job], list[Draft]], jobs: Iterable[Job]) -> Iterator[tuple[Job, list[Draft]]]:
     for job in jobs:
-        yield job, read(job)
+        with pdf.LOCK:
+            drafts = read(job)
+        yield job, drafts

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from retrieval.ingest.fragments import Fragment, Rect
+from retrieval.ingest.fragments import Fragment, Rect, to_frame
 
 _MIN_GUTTER = 0.012
 _OPEN_SHARE = 0.62
@@ -44,13 +44,13 @@ def reading_rows(fragments: list[Fragment], width: float, height: float) -> list
     by_frame: dict[int, list[int]] = {}
     weight: Counter[int] = Counter()
     for i, f in enumerate(fragments):
-        turn = 90 if f.vertical else f.turn
+        turn = f.frame_turn
         by_frame.setdefault(turn, []).append(i)
         weight[turn] += len(f.text)
     rows: list[Row] = []
     for turn, _ in weight.most_common():
         extent = (height, width) if turn in (90, 270) else (width, height)
-        items = [_item(i, fragments[i], fragments[i].frame(width, height)) for i in by_frame[turn]]
+        items = [_item(i, fragments[i], to_frame(fragments[i].box, turn, width, height)) for i in by_frame[turn]]
         for group in _arrange(items, extent):
             region = rows[-1].region + 1 if rows else 0
             rows.extend(Row([it.index for it in row], _extent(row), region, turn) for row in _rows(group))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,12 @@ _ROMAN = (
     (4, "iv"),
     (1, "i"),
 )
-ERRORS: tuple[type[Exception], ...] = (pymupdf.mupdf.FzErrorBase,)
-"""What MuPDF raises beside Python's own exceptions."""
+ERRORS: tuple[type[Exception], ...] = (RuntimeError, ValueError, TypeError, KeyError, pymupdf.mupdf.FzErrorBase)
+"""What PyMuPDF raises over a damaged file."""
+READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, UnreadableDocument, OSError, IndexError)
+"""Whatever reading one page of a file can raise that is the file's fault."""
+LOCK = threading.RLock()
+"""MuPDF keeps state for the whole process: threads take turns."""
 
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
@@ -40,7 +45,7 @@ def open_pdf(path: Path, passwords: Sequence[str] = ()) -> Any:
     """The file as a PyMuPDF document with at least one page. Raises `UnreadableDocument` or `PasswordNeeded`."""
     try:
         document = pymupdf.open(path, filetype="pdf")
-    except (RuntimeError, ValueError, OSError, *ERRORS) as error:
+    except READ_ERRORS as error:
         raise UnreadableDocument(
             f"{path.name}: not a PDF that can be opened (damaged or truncated)", remedy="get a complete copy"
         ) from error
@@ -52,7 +57,7 @@ def open_pdf(path: Path, passwords: Sequence[str] = ()) -> Any:
             )
         try:
             pages = document.page_count
-        except (RuntimeError, ValueError, *ERRORS) as error:
+        except ERRORS as error:
             raise UnreadableDocument(f"{path.name}: its page tree is damaged", remedy="get a complete copy") from error
         if pages < 1:
             raise UnreadableDocument(f"{path.name}: has no pages", remedy="get a complete copy")
@@ -145,7 +150,7 @@ def own_labels(document: Any) -> list[str]:
     try:
         rules = sorted(document.get_page_labels(), key=lambda r: int(r["startpage"]))
         pages = int(document.page_count)
-    except (RuntimeError, ValueError, TypeError, KeyError, *ERRORS):
+    except ERRORS:
         return []
     if not rules:
         return []

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from retrieval.errors import CollectionBusy, UnreadableDocument
+from retrieval.errors import CollectionBusy, InputError, UnreadableDocument
 from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
 from retrieval.ingest.files import content_id, find_files, sniff
 from retrieval.ingest.jobs import PageReader
+from retrieval.ingest.layout import lay_out, model_boxes
 from retrieval.ingest.numbering import number_pages
 from retrieval.ingest.reading import Source
 from retrieval.progress import Progress
@@ -88,20 +89,67 @@ class Ingestor:
         )
 
     def read_figures(self, doc_id: str, *, progress: Progress, deadline: float | None) -> int:
-        """OCR of the raster figures of a document, until `deadline` (of `time.monotonic`); pages done."""
-        return 0
+        """OCR of a document's raster figures, until `deadline` (of `time.monotonic`); the number of pages done.
+
+        Does nothing when the file has gone, or while another process writes: it is an enrichment.
+        """
+        document = self._store.document(doc_id)
+        if document is None or document.kind == "image" or not self._store.pages_due(doc_id, "figures"):
+            return 0
+        path = self._present(doc_id)
+        if path is None:
+            return 0
+        source = Source(path, document.kind, self._passwords, self._settings.ocr)
+        try:
+            with self._alone(0.0):
+                return PageReader(self._store, self._settings).read_figures(doc_id, source, progress, deadline)
+        except CollectionBusy as error:
+            progress.note(str(error))
+            return 0
 
     def lay_out(self, ref: PageRef) -> Page:
-        """The page with blocks from the layout model."""
+        """The page with blocks from the layout model, which is run once a page; its lines stay as they are.
+
+        The fast blocks stay when the file has gone, is locked, or shows the model nothing. Safe to call from threads.
+        """
+        revision = self._store.revision(ref)
         page = self._store.page(ref)
-        assert page is not None
-        return page
+        if page is None or revision is None:
+            raise InputError(f"page {ref.page} of {ref.doc_id} was not read", remedy="index the document first")
+        document = self._store.document(ref.doc_id)
+        if page.layout == "model" or document is None or document.kind == "image":
+            return page
+        path = self._present(ref.doc_id)
+        if path is None:
+            return page
+        try:
+            with pdf.LOCK, pdf.open_pdf(path, self._passwords) as opened:
+                boxes = model_boxes(opened, ref.page)
+        except pdf.READ_ERRORS:
+            return page
+        laid_out = lay_out(page, boxes)
+        self._store.put_blocks(laid_out, revision)
+        return laid_out
+
+    def _present(self, doc_id: str) -> Path | None:
+        """A path that still holds the document."""
+        for path in self._store.paths_of(doc_id):
+            known = self._store.known_file(path)
+            try:
+                stat = path.stat()
+            except OSError:
+                continue
+            if known and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+                return path
+            if content_id(path) == doc_id:
+                return path
+        return None
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, patience: float = _LOCK_SECONDS) -> Iterator[None]:
         with self._mutex:
             try:
-                self._lock.acquire(timeout=_LOCK_SECONDS)
+                self._lock.acquire(timeout=patience)
             except Timeout as error:
                 raise CollectionBusy(
                     f"another process is writing to {self._store.path.parent}", remedy="wait until it has finished"
@@ -152,7 +200,7 @@ class Ingestor:
         if kind == "image":
             self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=frames.frame_count(path)))
             return
-        with pdf.open_pdf(path, self._passwords) as opened:
+        with pdf.LOCK, pdf.open_pdf(path, self._passwords) as opened:
             title = pdf.title(opened)
             self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=opened.page_count, title=title))
 

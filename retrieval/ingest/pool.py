@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import multiprocessing
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -32,6 +34,7 @@ class WorkerPool:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._pool: Any = None
+        self._cut_short = False
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +44,7 @@ class WorkerPool:
     ) -> None:
         if self._pool is None:
             return
-        if kind is None:
+        if kind is None and not self._cut_short:
             self._pool.close()
         else:
             self._pool.stop()
@@ -49,9 +52,18 @@ class WorkerPool:
         self._pool = None
 
     def run(
-        self, function: Callable[[Task], Result], tasks: Iterable[Task], *, seconds: Callable[[Task], float]
+        self,
+        function: Callable[[Task], Result],
+        tasks: Iterable[Task],
+        *,
+        seconds: float,
+        deadline: float | None = None,
     ) -> Iterator[Outcome[Task, Result]]:
-        """Outcomes in the order in which they come; at most two tasks a worker are handed out ahead."""
+        """Outcomes in the order in which they come; at most two tasks a worker are handed out ahead.
+
+        A task that takes more than `seconds` is stopped. At `deadline` (of `time.monotonic`) all unfinished work is
+        dropped without an outcome.
+        """
         if self._pool is None:
             methods = multiprocessing.get_all_start_methods()
             context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
@@ -61,17 +73,21 @@ class WorkerPool:
         while waiting or flying:
             while waiting and len(flying) < 2 * self._workers:
                 task = waiting.popleft()
-                flying[self._pool.schedule(function, args=[task], timeout=seconds(task))] = task
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                flying[self._pool.schedule(function, args=[task], timeout=seconds)] = task
+            patience = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+            done, _ = wait(flying, timeout=patience, return_when=FIRST_COMPLETED)
+            if not done:
+                self._cut_short = True
+                return
             for future in done:
                 yield _outcome(flying.pop(future), future, seconds)
 
 
-def _outcome(task: Task, future: Future[Result], seconds: Callable[[Task], float]) -> Outcome[Task, Result]:
+def _outcome(task: Task, future: Future[Result], seconds: float) -> Outcome[Task, Result]:
     try:
         return Outcome(task, future.result())
-    except TimeoutError:
-        return Outcome(task, problem=f"took longer than {seconds(task):g} s")
+    except concurrent.futures.TimeoutError:
+        return Outcome(task, problem=f"took longer than {seconds:g} s")
     except ProcessExpired:
         return Outcome(task, problem="crashed its reader")
     except MemoryError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,16 +15,18 @@ from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
 from retrieval.ingest.blocks import find_blocks
 from retrieval.ingest.columns import join_columns
+from retrieval.ingest.figures import FigureText
 from retrieval.ingest.fragments import Draft, Fragment, Rect
-from retrieval.ingest.labels import candidates
 from retrieval.ingest.ocr import OcrEngine, Pixels, make_engine
 from retrieval.ingest.order import reading_rows
 from retrieval.ingest.quality import Judgement, judge
-from retrieval.ingest.scan import read_image
+from retrieval.ingest.scan import read_image, read_tiles
 from retrieval.settings import OcrSettings
-from retrieval.types import DocumentKind
+from retrieval.types import BBox, DocumentKind
 
 _LETTER = (612.0, 792.0)
+_STAMP_LETTERS = 40
+_PICTURE_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Source:
 
 Job = tuple[Source, tuple[int, ...]]
 """A file and some of its pages (1-based)."""
+FigureJob = tuple[Source, int, tuple[BBox, ...]]
+"""A file, one of its pages, and the boxes of the figures to read."""
 
 
 def read_text(job: Job) -> list[Draft]:
@@ -60,7 +64,7 @@ def _guarded(read: Callable[[Source, int], Draft], source: Source, page: int) ->
         return read(source, page)
     except UnreadableDocument as error:
         return unreadable(page, error.problem)
-    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, OSError, *pdf.ERRORS) as error:
+    except pdf.READ_ERRORS as error:
         return unreadable(page, f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})")
 
 
@@ -83,7 +87,17 @@ def _text_draft(source: Source, number: int) -> Draft:
         draft.note = judgement.reason if fragments else ""
         if judgement.verdict == "garbage":
             fragments = []
+    elif pictures and _is_picture(fragments, pictures, draft):
+        draft.needs_ocr, draft.note = True, "hardly any text over a picture"
     return arrange(draft, fragments, pictures, source.ocr)
+
+
+def _is_picture(fragments: list[Fragment], pictures: list[Rect], draft: Draft) -> bool:
+    """Whether a page is a picture with a stamp or a page number on it, and so has to be read by OCR."""
+    if sum(len(f.text) for f in fragments) > _STAMP_LETTERS:
+        return False
+    largest = max((p[2] - p[0]) * (p[3] - p[1]) for p in pictures)
+    return largest > _PICTURE_SHARE * draft.width * draft.height
 
 
 def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], settings: OcrSettings) -> Draft:
@@ -98,11 +112,10 @@ def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], setti
     for row in rows:
         row.items = [place[i] for i in row.items]
     draft.blocks = find_blocks(draft.fragments, rows, pictures, extent)
-    draft.figures = [b.box for b in draft.blocks if b.kind == "figure" and not b.lines]
+    draft.has_figures = any(b.kind == "figure" for b in draft.blocks)
     upright = sum(len(f.text) for f in fragments if f.vertical)
     if 2 * upright > sum(len(f.text) for f in fragments):
         draft.writing = "vertical"
-    draft.labels = candidates((f.text, f.box[1] / draft.height, f.box[3] / draft.height) for f in draft.fragments)
     return draft
 
 
@@ -110,15 +123,22 @@ def _scan_draft(source: Source, page: int) -> Draft:
     engine = _engine(source.ocr, source.threads)
     if source.kind == "image":
         width, height, density = frames.frame_size(source.path, page)
-        pixels = np.asarray(frames.read_frame(source.path, page))
+        frame = frames.read_frame(source.path, page)
         draft = Draft(page, width, height)
-        fragments = read_image(engine, pixels, (0.0, 0.0, width, height), source.ocr)
+        fragments = read_tiles(
+            engine,
+            (width, height),
+            source.ocr,
+            lambda clip: np.asarray(frames.cut(frame, clip, density, source.ocr.max_side)),
+        )
         return arrange(draft, fragments, [], source.ocr)
     opened = _document(source.path, source.passwords)[page - 1]
     draft = Draft(page, *pdf.page_size(opened))
     layer = join_columns(pdf.page_fragments(opened))
     judgement = judge("\n".join(f.text for f in layer))
-    fragments = [f for clip, pixels in _tiles(opened, source.ocr) for f in read_image(engine, pixels, clip, source.ocr)]
+    fragments = read_tiles(
+        engine, (draft.width, draft.height), source.ocr, lambda clip: _pixels(opened, clip, source.ocr)
+    )
     if layer:
         fragments, draft.note = _better(layer, judgement, fragments)
     return arrange(draft, fragments, pdf.page_pictures(opened), source.ocr)
@@ -130,21 +150,32 @@ def _better(layer: list[Fragment], judgement: Judgement, read: list[Fragment]) -
         sure = sum(f.confidence * len(f.text) for f in read) / letters if letters else 0.0
         if sure < 0.8 or letters < 0.5 * sum(len(f.text) for f in layer):
             return layer, judgement.reason + "; kept, because OCR is no surer"
-    return read, judgement.reason + "; read by OCR"
+    return read, (judgement.reason or "hardly any text over a picture") + "; read by OCR"
 
 
-def _tiles(page: Any, settings: OcrSettings) -> Iterator[tuple[Rect, Pixels]]:
-    """The page's image, rendered with at most `max_side` pixels a side; a very long page in overlapping pieces."""
-    width, height = pdf.page_size(page)
-    for clip in tiles(width, height, settings):
-        side = max(clip[2] - clip[0], clip[3] - clip[1])
-        dpi = min(float(settings.dpi), settings.max_side * 72 / side)
-        pixmap = pdf.render(page, dpi=dpi, clip=None if clip == (0.0, 0.0, width, height) else clip)
-        yield clip, np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
+def read_figures(job: FigureJob) -> FigureText:
+    """OCR of some figures of one page."""
+    source, page, boxes = job
+    try:
+        opened = _document(source.path, source.passwords)[page - 1]
+        width, height = pdf.page_size(opened)
+        read = []
+        for box in boxes:
+            clip = (box.x1 * width, box.y1 * height, box.x2 * width, box.y2 * height)
+            pixels = _pixels(opened, clip, source.ocr)
+            fragments = read_image(_engine(source.ocr, source.threads), pixels, clip, source.ocr)
+            order = [i for row in reading_rows(fragments, width, height) for i in row.items]
+            read.append((box, [fragments[i] for i in order]))
+    except pdf.READ_ERRORS as error:
+        return FigureText(page, 1.0, 1.0, [], problem=str(error) or type(error).__name__)
+    return FigureText(page, width, height, read)
 
 
-def tiles(width: float, height: float, settings: OcrSettings) -> list[Rect]:
-    return [(0.0, 0.0, width, height)]
+def _pixels(page: Any, clip: Rect, settings: OcrSettings) -> Pixels:
+    """A part of the page as displayed, rendered with at most `max_side` pixels a side."""
+    side = max(clip[2] - clip[0], clip[3] - clip[1])
+    pixmap = pdf.render(page, dpi=min(float(settings.dpi), settings.max_side * 72 / side), clip=clip)
+    return np.frombuffer(pixmap.samples, np.uint8).reshape(pixmap.height, pixmap.width, 3)
 
 
 @lru_cache(maxsize=1)

@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 
-from retrieval.ingest.fragments import Fragment, Rect, Turn
+from retrieval.ingest.fragments import Fragment, Rect, Turn, shared
 from retrieval.ingest.ocr import OcrEngine, OcrLine, Pixels
 from retrieval.settings import OcrSettings
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+_STRIP = 2.6
+_OVERLAP = 0.08
+_MAX_TILES = 60
+
+
+def tiles(width: float, height: float) -> list[Rect]:
+    """The parts in which a page is read: itself, or overlapping pieces when it is a long strip."""
+    short, long = sorted((width, height))
+    if long <= _STRIP * short:
+        return [(0.0, 0.0, width, height)]
+    length = min(max(1.4 * short, long / _MAX_TILES), long)
+    count = math.ceil((long - _OVERLAP * length) / (length * (1 - _OVERLAP)))
+    step = (long - length) / max(count - 1, 1)
+    spans = [(n * step, n * step + length) for n in range(count)]
+    return [(0.0, a, width, b) if height > width else (a, 0.0, b, height) for a, b in spans]
+
+
+def read_tiles(
+    engine: OcrEngine, extent: tuple[float, float], settings: OcrSettings, pixels: Callable[[Rect], Pixels]
+) -> list[Fragment]:
+    """The lines of a whole page, given what shows a part of it. One part's image is held at a time."""
+    out: list[Fragment] = []
+    for clip in tiles(*extent):
+        out = _without_repeats(out, read_image(engine, pixels(clip), clip, settings))
+    return out
+
+
+def _without_repeats(known: list[Fragment], new: list[Fragment]) -> list[Fragment]:
+    """Both lists; of a line that two overlapping pieces show, the one that was cut less."""
+    if not known:
+        return new
+    dropped: set[int] = set()
+    kept = []
+    for f in new:
+        rival = next((n for n, k in enumerate(known) if max(shared(f.box, k.box), shared(k.box, f.box)) > 0.5), None)
+        if rival is None or rival in dropped:
+            kept.append(f)
+        elif _area(f.box) > _area(known[rival].box):
+            dropped.add(rival)
+            kept.append(f)
+    return [k for n, k in enumerate(known) if n not in dropped] + kept
+
+
+def _area(box: Rect) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def read_image(engine: OcrEngine, pixels: Pixels, clip: Rect, settings: OcrSettings) -> list[Fragment]:
