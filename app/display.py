@@ -12,7 +12,7 @@ from agent.types import Claim, Fact, Trajectory, TrajectoryPage
 from retrieval.types import NO_LABEL, PageRef
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_MARKS = {"supported": ("✓", "green"), "contradicted": ("✗", "red"), "unsupported": ("?", "yellow")}
+VERDICT_MARKS = {"supported": ("✓", "green"), "contradicted": ("✗", "red"), "unsupported": ("?", "yellow")}
 
 
 def stdout() -> Console:
@@ -65,7 +65,7 @@ def page_name(page: TrajectoryPage) -> str:
 
 def claim_mark(claim: Claim) -> Text:
     """One coloured sign for a verdict."""
-    sign, colour = _MARKS[claim.verdict]
+    sign, colour = VERDICT_MARKS[claim.verdict]
     return Text(sign, style=colour)
 
 

@@ -1,7 +1,11 @@
-"""A trace as a tree for a terminal: the questions, the plans, the calls, the claims, the decisions."""
+"""A trace as a tree for a terminal: the plans, the calls with their cost, the claims with verdicts, the decisions.
+
+It reads events as they stand in the file. An event, or a field, that it doesn't know is shown as it is.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,55 +14,163 @@ from rich.text import Text
 from rich.tree import Tree
 
 from agent.trace import Event
-from app.display import harmless
+from app.display import VERDICT_MARKS, harmless
 
-_LONG = 160
-_VERDICT_STYLES = {"supported": "green", "contradicted": "red", "unsupported": "yellow"}
+Data = dict[str, Any]
+Show = Callable[[Data, Text, Tree], None]
+_LONG = 200
+_OUTCOMES = {"ok": "green", "empty": "yellow", "refused": "red", "failed": "red", "retry": "red"}
 
 
 def trace_tree(events: Sequence[Event]) -> Tree:
-    """The events in order, each with the seconds since the first one. Fields that have no line of their own follow."""
+    """The events in order, each with the seconds since the first one."""
     if not events:
-        return Tree("an empty trace")
+        return Tree(Text("an empty trace"))
     first = datetime.fromisoformat(events[0].ts)
     tree = Tree(Text(f"run {events[0].run}", style="bold"))
     for event in events:
         seconds = (datetime.fromisoformat(event.ts) - first).total_seconds()
-        title = Text.assemble((f"{seconds:7.2f} s  ", "dim"), (event.kind.replace("_", " "), "bold cyan"), "  ")
+        title = Text.assemble((f"{seconds:6.2f} s  ", "dim"), (event.kind.replace("_", " "), "bold cyan"), "  ")
+        # The title is filled after the branch was made, because what an event says decides what stands beside its name.
         branch = tree.add(title)
-        _SHOWN.get(event.kind, _show_fields)(event.data, title, branch)
+        _SHOW.get(event.kind, _show_fields)(event.data, title, branch)
     return tree
 
 
-def _show_fields(data: dict[str, Any], title: Text, branch: Tree) -> None:
-    """Short values on the line of the event, long and nested ones below it."""
+def _show_plan(data: Data, title: Text, branch: Tree) -> None:
+    plan = data.get("plan") or data.get("refused") or {}
+    if "refused" in data:
+        title.append("refused  ", style="red")
+    if "attempt" in data:
+        title.append(f"again ({data['attempt']})")
+    if plan:
+        title.append(f"{plan.get('task')}, wants {plan.get('answer_type')}, by {plan.get('origin')}")
+    for question in plan.get("sub_questions", ()):
+        _line(branch, "question", question)
+    for step in plan.get("steps") or data.get("steps") or ():
+        _line(branch, step.get("tool", "?"), f"{_arguments(step.get('arguments'))}  {step.get('why', '')}")
+    for criterion in plan.get("criteria", ()):
+        _line(branch, "criterion", criterion)
+    for problem in data.get("problems", ()):
+        _line(branch, "problem", problem)
+
+
+def _show_call(data: Data, title: Text, branch: Tree) -> None:
+    outcome = str(data.get("outcome", ""))
+    title.append(f"{data.get('tool')} ", style="bold").append(outcome, style=_OUTCOMES.get(outcome, ""))
+    title.append(f"  {data.get('ms', 0)} ms", style="dim")
+    _line(branch, "input", _arguments(data.get("arguments")))
+    _line(branch, "why", data.get("why"))
+    _line(branch, "error", data.get("error"))
+    _line(branch, "pages", ", ".join(map(str, data.get("pages") or ())))
+    _line(branch, "evidence", data.get("evidence"))
+    _line(branch, "value", data.get("value"))
+    for note in data.get("notes") or ():
+        _line(branch, "note", note)
+
+
+def _show_signals(data: Data, title: Text, branch: Tree) -> None:
+    signals = data.get("signals", ())
+    title.append(", ".join(f"{s['name']} {s['ready']:.0%}" for s in signals))
+    for signal in signals:
+        _line(branch, signal["name"], signal.get("note"))
+
+
+def _show_evidence(data: Data, title: Text, branch: Tree) -> None:
+    names = {(page["doc_id"], page["page"]): page["document"] for page in data.get("pages", ())}
+    items = data.get("evidence", ())
+    title.append(f"{len(items)} placed")
+    for item in items:
+        where = (item.get("region") or {}).get("page_ref") or {}
+        name = names.get((where.get("doc_id"), where.get("page")), "")
+        _line(branch, f"{name} page {where['page']}" if where else item.get("origin", ""), item.get("text"))
+
+
+def _show_facts(data: Data, title: Text, branch: Tree) -> None:
+    answer, candidate = data.get("answer"), data.get("candidate")
+    if answer is not None:
+        title.append(_short(answer), style="bold")
+    else:
+        title.append(f"no answer{f', candidate {_short(candidate)}' if candidate else ''}", style="yellow")
+    for fact in data.get("facts", ()):
+        _line(branch, f"page {fact['region']['page_ref']['page']}", fact.get("text"))
+    for missing in data.get("missing", ()):
+        _line(branch, "missing", missing)
+    _line(branch, "reason", data.get("reason"))
+    _line(branch, "calculation", data.get("calculation"))
+
+
+def _show_claims(data: Data, title: Text, branch: Tree) -> None:
+    claims, report = data.get("claims", ()), data.get("report") or {}
+    title.append(f"{len(claims)} checked")
+    if report:
+        title.append(f"  coverage {report.get('coverage'):.2f}, confidence {report.get('confidence'):.2f}", style="dim")
+    for claim in claims:
+        sign, colour = VERDICT_MARKS[claim["verdict"]]
+        text = Text.assemble((f"{sign} {claim['verdict']}  ", colour), _short(claim["text"]))
+        branch.add(text.append(f"  {_short(claim.get('reason', ''))}", style="dim"))
+
+
+def _show_decision(data: Data, title: Text, branch: Tree) -> None:
+    title.append(str(data.get("outcome")), style="bold")
+    if data.get("stop_reason"):
+        title.append(f" ({data['stop_reason']})")
+    _line(branch, "why", data.get("why"))
+
+
+def _show_budget(data: Data, title: Text, branch: Tree) -> None:
+    spent, left = data.get("spent") or {}, data.get("left") or {}
+    parts = []
+    for name, used in spent.items():
+        if used:
+            rest = left.get(name)
+            parts.append(f"{name.replace('_', ' ')} {used:g}" + ("" if rest is None else f" ({rest:g} left)"))
+    title.append(", ".join(parts) or "nothing spent", style="dim")
+
+
+def _show_final(data: Data, title: Text, branch: Tree) -> None:
+    trajectory = data.get("trajectory") or {}
+    answer = trajectory.get("answer")
+    title.append("abstained" if answer is None else _short(answer), style="bold yellow" if answer is None else "bold")
+    _line(branch, "stopped", trajectory.get("stop_reason"))
+    _line(branch, "reason", trajectory.get("reason"))
+    _line(branch, "candidate", trajectory.get("candidate"))
+    for page in trajectory.get("pages", ()):
+        _line(branch, "page", f"{page['document']}, page {page['ref']['page']}")
+
+
+def _show_fields(data: Data, title: Text, branch: Tree) -> None:
+    """Short values beside the event's name, nested ones below it as JSON."""
     for name, value in data.items():
-        if value in (None, "", [], {}):
-            continue
         if isinstance(value, (dict, list)):
-            _nest(branch, name, value)
-        else:
-            title.append(f"{name}=", style="dim").append(f"{_short(value)}  ")
+            _line(branch, name, json.dumps(value, ensure_ascii=False) if value else None)
+        elif value not in (None, ""):
+            title.append(f"{name} ", style="dim").append(f"{_short(value)}  ")
 
 
-def _nest(branch: Tree, name: str, value: Any) -> None:
-    if isinstance(value, list) and all(not isinstance(item, (dict, list)) for item in value):
-        branch.add(Text.assemble((f"{name}: ", "dim"), _short(", ".join(map(str, value)))))
-        return
-    if isinstance(value, dict) and all(not isinstance(item, (dict, list)) for item in value.values()):
-        branch.add(Text.assemble((f"{name}: ", "dim"), _short(", ".join(f"{k}={v}" for k, v in value.items()))))
-        return
-    inner = branch.add(Text(name, style="dim"))
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value, 1):
-        if isinstance(item, (dict, list)):
-            _nest(inner, str(key), item)
-        else:
-            inner.add(Text.assemble((f"{key}: ", "dim"), _short(item)))
+_SHOW: dict[str, Show] = {
+    "plan": _show_plan,
+    "tool_call": _show_call,
+    "signals": _show_signals,
+    "evidence": _show_evidence,
+    "facts": _show_facts,
+    "claims": _show_claims,
+    "decision": _show_decision,
+    "budget": _show_budget,
+    "final": _show_final,
+}
+
+
+def _line(branch: Tree, name: str, value: Any) -> None:
+    """`name: value` below an event; nothing for nothing."""
+    if value not in (None, "", [], {}):
+        branch.add(Text.assemble((f"{name}: ", "dim"), _short(value)))
+
+
+def _arguments(arguments: Data | None) -> str:
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in (arguments or {}).items())
 
 
 def _short(value: Any) -> str:
     text = " ".join(harmless(str(value)).split())
     return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
-
-
-_SHOWN: dict[str, Callable[[dict[str, Any], Text, Tree], None]] = {}
