@@ -9,8 +9,6 @@ from pydantic import Field
 from retrieval.types import Frozen, PageRef, Scope, SignalStatus
 from tools.types import Evidence, Region
 
-
-
 Task = Literal["ocr", "translation", "reasoning_qa", "knowledge_qa", "linguistic_qa", "document_qa"]
 AnswerType = Literal["number", "percent", "money", "date", "name", "yes_no", "list", "count", "text"]
 Verdict = Literal["supported", "contradicted", "unsupported"]
@@ -19,11 +17,12 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 class PlanStep(Frozen):
-    """One tool call that the planner wants."""
+    """One tool call that the planner wants. Steps of one `stage` run together, after those of the stages before it."""
 
     tool: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = Field(default_factory=dict)
     why: str = ""
+    stage: Annotated[int, Field(ge=0)] = 0
 
 
 class Plan(Frozen):
@@ -104,7 +103,7 @@ class Trajectory(Frozen):
     question: str
     scope: Scope
     task: Task
-    models: dict[str, str] = {}
+    models: dict[str, str] = Field(default_factory=dict)
     plan: Plan
     signals: tuple[SignalStatus, ...] = ()
     pages: tuple[TrajectoryPage, ...] = ()

@@ -22,7 +22,8 @@ class Region(Frozen):
 class Evidence(Frozen):
     """A piece of text that was found, with the tool that found it and why it matched.
 
-    `region` is None for evidence that stands on no page (a pool snippet, a calculation).
+    `region` is None for evidence that stands on no page (a pool snippet, a calculation). `context` is what the document
+    says around the text that tells what it is about: headings, column heads, the unit of a table.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Evidence(Frozen):
     origin: str
     match_basis: str
     score: float
+    context: str = ""
 
 
 def region_kind(kind: BlockKind) -> RegionKind:

@@ -1,0 +1,170 @@
+"""Settings and documents to a runnable agent. Importing this module loads langgraph, so command lines do it late."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+from agent.budget import Budget
+from agent.graph import interrupted_question, run_graph
+from agent.nodes import Runtime
+from agent.planner import Hints, Planner, RulePlanner, task_of
+from agent.question import analyse
+from agent.settings import AgentSettings
+from agent.state import AgentState
+from agent.synthesizer import ExtractiveSynthesizer, Synthesizer
+from agent.trace import TraceWriter, load, new_run_id, trace_path, trajectory_of
+from agent.trajectory import trajectory_from
+from agent.types import Trajectory, Usage
+from agent.verifier import RuleVerifier, Verifier
+from retrieval.collection import Collection
+from retrieval.errors import InputError
+from retrieval.types import Scope
+from tools.base import Pages
+from tools.registry import Registry
+
+
+class Agent:
+    """Answers questions over documents. Traces and checkpoints stand under `root`."""
+
+    def __init__(
+        self,
+        pages: Pages,
+        root: Path,
+        settings: AgentSettings | None = None,
+        *,
+        planner: Planner | None = None,
+        synthesizer: Synthesizer | None = None,
+        verifier: Verifier | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        self.pages = pages
+        self.root = root
+        self.settings = settings or AgentSettings()
+        self.planner = planner or RulePlanner(self.settings)
+        self.synthesizer = synthesizer or ExtractiveSynthesizer()
+        self.verifier = verifier or RuleVerifier()
+        self.registry = registry or Registry()
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Which parts answer, by role."""
+        return {"planner": self.planner.name, "synthesizer": self.synthesizer.name, "verifier": self.verifier.name}
+
+    async def aask(
+        self,
+        question: str,
+        scope: Scope,
+        *,
+        budget: Budget | None = None,
+        hints: Hints | None = None,
+        run_id: str | None = None,
+    ) -> Trajectory:
+        """The trajectory of a question over the documents of `scope`.
+
+        A `run_id` that was interrupted goes on where it stopped; one that has ended returns its trajectory again.
+        InputError for an empty question or scope, and for a run id that belongs to another question.
+        """
+        if not question.strip():
+            raise InputError("the question is empty", remedy="ask something")
+        if not scope.doc_ids:
+            raise InputError("there are no documents to ask", remedy="give paths, or index documents first")
+        run = run_id or new_run_id()
+        initial = self._initial(run, question, scope, budget, hints or Hints())
+        path = trace_path(self.root, run)
+        checkpoints = self.root / "checkpoints" / f"{run}.sqlite"
+        if (done := await self._known(path, checkpoints, initial)) is not None:
+            return done
+        return await self._run(TraceWriter(path, run), checkpoints, initial)
+
+    def ask(
+        self,
+        question: str,
+        scope: Scope,
+        *,
+        budget: Budget | None = None,
+        hints: Hints | None = None,
+        run_id: str | None = None,
+    ) -> Trajectory:
+        """`aask` for callers without an event loop; inside one it runs in a thread of its own."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.aask(question, scope, budget=budget, hints=hints, run_id=run_id))
+        found: list[Trajectory | BaseException] = []
+
+        def work() -> None:
+            try:
+                found.append(asyncio.run(self.aask(question, scope, budget=budget, hints=hints, run_id=run_id)))
+            except BaseException as error:
+                found.append(error)
+
+        thread = threading.Thread(target=work, name="docsage-ask")
+        thread.start()
+        thread.join()
+        result = found[0]
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def _initial(self, run: str, text: str, scope: Scope, budget: Budget | None, hints: Hints) -> AgentState:
+        question = analyse(text)
+        if hints.answer_type is not None:
+            question = question.model_copy(update={"answer_type": hints.answer_type})
+        task = hints.task or task_of(question)
+        return {
+            "run_id": run,
+            "scope": scope,
+            "hints": hints,
+            "budget": Budget.of(self.settings, task, budget),
+            "question": question,
+            "spent": Usage(),
+        }
+
+    async def _known(self, path: Path, checkpoints: Path, initial: AgentState) -> Trajectory | None:
+        """The trajectory of a run that has ended; InputError when its id belongs to another question or scope."""
+        if not path.exists():
+            return None
+        done = trajectory_of(load(path))
+        state = None if done else await interrupted_question(checkpoints, initial["run_id"])
+        asked = (done.question, done.scope) if done else (state["question"].text, state["scope"]) if state else None
+        if asked is not None and asked != (initial["question"].text, initial["scope"]):
+            raise InputError(
+                f"run {initial['run_id']} belongs to the question {asked[0]!r}", remedy="leave the run id out"
+            )
+        return done
+
+    async def _run(self, trace: TraceWriter, checkpoints: Path, initial: AgentState) -> Trajectory:
+        data = {
+            "question": initial["question"].text,
+            "scope": list(initial["scope"].doc_ids),
+            "budget": initial["budget"].model_dump(),
+            "models": self.models,
+        }
+        trace.append("resumed" if trace.resumed else "started", "agent", data)
+        trace.append("question", "agent", initial["question"].model_dump(mode="json"))
+        runtime = Runtime(
+            pages=self.pages,
+            registry=self.registry,
+            settings=self.settings,
+            planner=self.planner,
+            synthesizer=self.synthesizer,
+            verifier=self.verifier,
+            trace=trace,
+        )
+        try:
+            final = await run_graph(checkpoints, initial, runtime)
+        except BaseException as error:
+            trace.append("interrupted", "agent", {"error": f"{type(error).__name__}: {error}"})
+            raise
+        trajectory = await asyncio.to_thread(
+            trajectory_from, final, self.pages, self.models, retrieved=self.settings.retrieved_pages
+        )
+        trace.append("final", "agent", {"trajectory": trajectory.model_dump(mode="json", by_alias=True)})
+        return trajectory
+
+
+def build_agent(collection: Collection, settings: AgentSettings | None = None) -> Agent:
+    """The agent of the embedded profile over a collection; its traces stand in the collection's folder."""
+    return Agent(collection, collection.root, settings)

@@ -1,0 +1,50 @@
+"""The decision after each verdict."""
+
+from __future__ import annotations
+
+from agent.budget import Resource
+from agent.state import AgentState, Decision
+
+_NEEDED: tuple[Resource, ...] = ("replans", "tool_calls", "verifications", "seconds", "model_calls", "tokens")
+
+
+def decide_next(state: AgentState, support: float) -> Decision:
+    """Finish on sufficient support; else replan while the budget has room and the last plan brought something to do.
+
+    Then the best candidate so far is the answer when its support meets the threshold of the task, and otherwise the
+    run abstains.
+    """
+    report = state["verification"].report
+    draft = state["draft"]
+    if draft.answer is not None and not report.needs_more_evidence and not report.abstain:
+        return Decision(
+            outcome="finish",
+            stop_reason="supported",
+            why=f"every claim is supported, confidence {report.confidence:.2f} of the {support:.2f} needed",
+        )
+    spent_out = state["budget"].exhausted(state["spent"], *_NEEDED)
+    tried_all = state.get("stuck", False)
+    why = draft.reason or _weakest(state)
+    if not spent_out and not tried_all:
+        return Decision(outcome="replan", stop_reason=None, why=why or "support is missing")
+    ended = (
+        f"the budget has no {', '.join(name.replace('_', ' ') for name in spent_out)} left"
+        if spent_out
+        else "there is nothing left to try"
+    )
+    best = state.get("best")
+    if best is not None and best.draft.answer is not None:
+        confidence = best.verification.report.confidence
+        if confidence >= support and confidence > 0:
+            return Decision(
+                outcome="finish",
+                stop_reason="budget",
+                why=f"{ended}; the best answer so far has confidence {confidence:.2f} of the {support:.2f} needed",
+            )
+    return Decision(outcome="abstain", stop_reason="abstained", why=f"{ended}; {why}" if why else ended)
+
+
+def _weakest(state: AgentState) -> str:
+    """The reason of the first claim that isn't supported."""
+    claims = state["verification"].claims
+    return next((f"{claim.text!r}: {claim.reason}" for claim in claims if claim.verdict != "supported"), "")

@@ -1,0 +1,64 @@
+"""Quotes to facts: the pages a synthesiser may quote, the places of its quotes, the facts they make."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+from agent.executor import Executor
+from agent.planner import GROUNDING
+from agent.ranking import PageRead
+from agent.synthesizer import Draft
+from agent.types import Fact
+from retrieval.types import PageHit, PageRef
+from tools.base import Pages, ToolContext, evidence_id
+from tools.regions import Quote, located, region_of
+from tools.types import Evidence
+
+
+def page_reads(pages: Pages, hits: Sequence[PageHit], read: Sequence[PageRef]) -> list[PageRead]:
+    """The pages that were read, best first; those that no search ranked come last."""
+    ranks = {hit.ref: number for number, hit in enumerate(hits, 1)}
+    order = sorted(read, key=lambda ref: ranks.get(ref, len(ranks) + 1))
+    titles: dict[str, str] = {}
+    found = []
+    for ref in order:
+        if ref.doc_id not in titles:
+            document = pages.document(ref.doc_id)
+            names = [re.sub(r"[_\-.]+", " ", name.rsplit(".", 1)[0]) for name in document.names]
+            titles[ref.doc_id] = " ".join([document.title, *names])
+        found.append(PageRead(page=pages.page(ref), rank=ranks.get(ref, len(ranks) + 1), titles=titles[ref.doc_id]))
+    return found
+
+
+async def locate(quotes: Sequence[Quote], executor: Executor, context: ToolContext) -> tuple[Evidence, ...]:
+    """The quotes as evidence with regions; from the fast blocks when the budget has no call left for the locator."""
+    if not quotes:
+        return ()
+    arguments = {"quotes": [quote.model_dump(mode="json") for quote in quotes]}
+    result = await executor.call(GROUNDING, arguments, context, "place what is quoted")
+    if result is not None:
+        return result.evidence
+    return await asyncio.to_thread(_located_fast, context.pages, quotes)
+
+
+def _located_fast(pages: Pages, quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
+    found = []
+    for quote in quotes:
+        page = pages.page(quote.page)
+        boxes = [page.lines[i].bbox for i in quote.lines if i < len(page.lines)]
+        if boxes:
+            found.append(located(quote, region_of(page, boxes), origin="fast_blocks"))
+    return tuple(found)
+
+
+def fact_records(draft: Draft, evidence: Sequence[Evidence]) -> tuple[Fact, ...]:
+    """One fact for each statement whose quote has a place."""
+    by_id = {item.id: item for item in evidence}
+    facts: list[Fact] = []
+    for quote, statement in zip(draft.quotes, draft.statements, strict=True):
+        item = by_id.get(evidence_id(quote.page, quote.lines, quote.kind))
+        if item is not None and item.region is not None:
+            facts.append(Fact(id=f"f{len(facts) + 1}", text=statement, region=item.region, evidence_ids=(item.id,)))
+    return tuple(facts)

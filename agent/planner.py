@@ -1,0 +1,153 @@
+"""The planner protocol, and the one by rules: what kind of question it is, and which tools answer it."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from agent.budget import Budget
+from agent.question import Question, question_body
+from agent.replanning import Situation, next_steps
+from agent.settings import AgentSettings
+from agent.types import AnswerType, Plan, PlanStep, Task
+from retrieval.types import Frozen, PageRef
+from tools.base import ToolRetry
+from tools.registry import Registry
+
+GROUNDING = "region_locator"
+"""The tool that places quotes. Its step runs once quotes are chosen, with them as its arguments."""
+
+_UNCAPPED = 12
+
+_TASKS: tuple[tuple[Task, re.Pattern[str]], ...] = (
+    (
+        "ocr",
+        re.compile(
+            r"\b(?:transcribe|transcription|ocr|read out|what (?:does|do) the (?:text|characters?) (?:say|read))\b|识别|转录|转写|抄录|释文|写了什么字",
+            re.I,
+        ),
+    ),
+    ("translation", re.compile(r"\btranslat(?:e|ion)\b|翻译|译成|译为|译文|白话", re.I)),
+    (
+        "linguistic_qa",
+        re.compile(
+            r"\b(?:rhetorical|grammar|part of speech|etymology|pronounc\w+|meaning of the (?:word|character|phrase))\b|字义|词义|读音|通假|句式|修辞|词性|(?:字|词)的意思|古音|反切",
+            re.I,
+        ),
+    ),
+    (
+        "knowledge_qa",
+        re.compile(
+            r"\b(?:background of|historical context|outside the document|in general|who was the author|what dynasty)\b|作者是谁|哪个朝代|历史背景|典故|常识",
+            re.I,
+        ),
+    ),
+)
+_CRITERIA: dict[AnswerType, str] = {
+    "number": "the number stands in the cited evidence",
+    "percent": "the percentage stands in the cited evidence",
+    "money": "the amount stands in the cited evidence, in the same unit",
+    "date": "the date stands in the cited evidence",
+    "count": "the count stands in the cited evidence",
+    "name": "the name stands in the cited evidence",
+    "yes_no": "the evidence states what is asked, with the same negation",
+    "list": "each item is supported by a quote of its own",
+    "text": "the evidence has the words and the negation of each sentence",
+}
+
+
+class Hints(Frozen):
+    """What the caller knows about a question already; it goes before what the rules guess."""
+
+    task: Task | None = None
+    answer_type: AnswerType | None = None
+    pages: tuple[PageRef, ...] = ()
+
+
+class Planner(Protocol):
+    """Decides which tools are called."""
+
+    name: str
+
+    async def plan(self, question: Question, hints: Hints, budget: Budget) -> Plan:
+        """The first plan."""
+
+    async def replan(self, situation: Situation) -> tuple[PlanStep, ...]:
+        """Further steps for what is missing; none when there is nothing left to try."""
+
+
+class RulePlanner:
+    """Search, read the best pages, locate what is quoted."""
+
+    name = "rules"
+
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+
+    async def plan(self, question: Question, hints: Hints, budget: Budget) -> Plan:
+        """One search for the question and one for each part of it, as far as the budget allows, then reading."""
+        cap = _UNCAPPED if budget.tool_calls is None else budget.tool_calls
+        room = max(cap - (4 if hints.pages else 3), 0)
+        parts = [part for part in (*question.sub_questions, *question.phrases) if part != question.text][: min(room, 2)]
+        steps = [
+            PlanStep(
+                tool="page_retriever",
+                arguments={"query": query, "k": self._settings.retrieved_pages},
+                why="pages about the question" if query == question.text else "pages about a part of the question",
+            )
+            for query in (question.text, *parts)
+        ]
+        if hints.pages:
+            pages = [ref.model_dump() for ref in hints.pages]
+            steps.append(PlanStep(tool="page_reader", arguments={"pages": pages}, why="the pages that were given"))
+        steps.append(
+            PlanStep(
+                tool="page_reader", arguments={"top": self._settings.read_pages}, why="read the best pages", stage=1
+            )
+        )
+        steps.append(PlanStep(tool=GROUNDING, arguments={"quotes": ()}, why="place what is quoted", stage=2))
+        return Plan(
+            task=hints.task or task_of(question),
+            answer_type=question.answer_type,
+            sub_questions=question.sub_questions,
+            steps=tuple(steps[:cap]),
+            criteria=_criteria(question),
+            origin=self.name,
+        )
+
+    async def replan(self, situation: Situation) -> tuple[PlanStep, ...]:
+        """Looser queries and more pages than the time before."""
+        return next_steps(question_body(situation.question.text), situation, self._settings)
+
+
+def task_of(question: Question) -> Task:
+    """The kind of a question by its cues; calculations are reasoning, everything else is asked of the document."""
+    for task, pattern in _TASKS:
+        if pattern.search(question.text):
+            return task
+    return "reasoning_qa" if question.operation in ("growth", "difference", "ratio") else "document_qa"
+
+
+def problems_of(plan: Plan, registry: Registry, budget: Budget) -> tuple[str, ...]:
+    """What is wrong with a plan: tools that don't exist, arguments they refuse, more calls than the budget has."""
+    problems = [f"there is no tool {name!r}" for name in registry.unknown(step.tool for step in plan.steps)]
+    for step in plan.steps:
+        if step.tool in registry.names:
+            try:
+                registry.parse(step.tool, step.arguments)
+            except ToolRetry as error:
+                problems.append(str(error))
+    if budget.tool_calls is not None and len(plan.steps) > budget.tool_calls:
+        problems.append(f"{len(plan.steps)} tool calls are planned, {budget.tool_calls} are allowed")
+    if not plan.steps:
+        problems.append("the plan has no steps")
+    return tuple(problems)
+
+
+def _criteria(question: Question) -> tuple[str, ...]:
+    criteria = [_CRITERIA[question.answer_type]]
+    if question.years:
+        criteria.append(f"the evidence is about {', '.join(question.years)}")
+    if question.operation:
+        criteria.append(f"the {question.operation} is calculated from values in the evidence")
+    return tuple(criteria)

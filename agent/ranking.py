@@ -1,0 +1,112 @@
+"""Rank the units of the pages that were read by how well they meet a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.matching import Weights, terms
+from agent.question import Question
+from agent.reading import Unit, units_of
+from agent.types import AnswerType
+from agent.values import Value, ValueKind, values
+from retrieval.types import Page
+
+WANTED: dict[AnswerType, frozenset[ValueKind]] = {
+    "number": frozenset({"number", "percent", "money"}),
+    "count": frozenset({"number"}),
+    "percent": frozenset({"percent"}),
+    "money": frozenset({"money", "number"}),
+    "date": frozenset({"date", "year"}),
+}
+_CONTEXT_CREDIT = 0.85
+_TITLE_CREDIT = 0.7
+_PAGE_CREDIT = 0.35
+_NEIGHBOUR_CREDIT = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A unit with its score for ordering and its coverage: the weighted share of the question's terms that it meets."""
+
+    unit: Unit
+    score: float
+    coverage: float
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """A page that may be quoted, its rank in retrieval (1-based), and the names its document is known by."""
+
+    page: Page
+    rank: int
+    titles: str = ""
+
+
+def rank_units(question: Question, pages: Sequence[PageRead]) -> list[Scored]:
+    """All units of the pages, best first."""
+    weights = Weights.over(read.page.text for read in pages)
+    scored = [item for read in pages for item in _page_units(question, read, weights)]
+    return sorted(scored, key=lambda item: -item.score)
+
+
+def wanted_values(question: Question, text: str) -> list[Value]:
+    """The values of a text that could answer the question: of the wanted kind, and not those the question gives."""
+    kinds = WANTED.get(question.answer_type)
+    if kinds is None:
+        return []
+    given = values(question.text)
+    found = [v for v in values(text) if v.kind in kinds and not any(v.same(g) for g in given)]
+    if question.answer_type == "percent" and not found:
+        # A table of percentages writes the sign in its head or not at all.
+        found = [v for v in values(text) if v.kind == "number" and v.number is not None and abs(v.number) <= 1000]
+    return found
+
+
+def _page_units(question: Question, read: PageRead, weights: Weights) -> list[Scored]:
+    page_terms = frozenset(terms(read.page.text))
+    titles = frozenset(terms(read.titles))
+    units = units_of(read.page)
+    found = []
+    for number, unit in enumerate(units):
+        around = " ".join(u.text for u in units[max(number - 1, 0) : number + 2] if u is not unit and u.kind != "row")
+        sources = (
+            (frozenset(terms(unit.text)), 1.0),
+            (frozenset(terms(unit.context)), _CONTEXT_CREDIT),
+            (titles, _TITLE_CREDIT),
+            (frozenset(terms(around)), _NEIGHBOUR_CREDIT),
+            (page_terms, _PAGE_CREDIT),
+        )
+        coverage = weights.coverage(question.terms, *sources)
+        missing = tuple(t for t in question.terms if not any(t in source for source, _ in sources))
+        own = weights.coverage(question.terms, sources[0])
+        score = (0.5 * coverage + 0.5 * own) * _shape(question, unit) + _bonus(question, read, unit)
+        found.append(Scored(unit=unit, score=score, coverage=coverage, missing=missing))
+    return found
+
+
+def _shape(question: Question, unit: Unit) -> float:
+    """A factor for what the unit is: whether it has a value of the wanted type, its role and length."""
+    factor = 1.0
+    if question.answer_type in WANTED and not wanted_values(question, unit.text):
+        factor *= 0.5
+    if unit.role == "heading" or unit.text.rstrip().endswith(("?", "？")):
+        factor *= 0.6
+    length = len(terms(unit.text))
+    if length > 40:
+        factor *= 0.9
+    return factor
+
+
+def _bonus(question: Question, read: PageRead, unit: Unit) -> float:
+    """What retrieval and the places that the question names add."""
+    bonus = 0.12 / (1 + read.rank / 3)
+    for reference in question.references:
+        if reference.kind in ("page", "slide") and str(reference.number) in (read.page.label, str(read.page.ref.page)):
+            bonus += 0.25
+        elif reference.kind in ("figure", "table") and str(reference.number) in terms(unit.text + " " + unit.context):
+            bonus += 0.1
+    if any(phrase.lower() in unit.text.lower() for phrase in question.phrases):
+        bonus += 0.15
+    return bonus

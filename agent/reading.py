@@ -1,0 +1,147 @@
+"""Pages as units that an answer can be taken from: sentences, table rows, list items, labels, each with its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from agent.matching import is_chinese
+from agent.tables import Cell, Row, rows_of
+from retrieval.types import Block, BlockKind, Frozen, Page, PageRef
+from tools.types import EvidenceKind
+
+_SPLIT = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[\"“‘(]?[A-Z0-9\u3400-\u9fff•])|(?<=[。！？；])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Figs|vs|etc|al|Inc|Corp|Co|Ltd|Jr|Sr|U\.S|e\.g|i\.e|cf|pp|Vol|Sec|Eq)|\b[A-Z])\.$"
+)
+_UNIT_NOTE = re.compile(
+    r"\(?[^()\n]{0,40}\bin (?:US )?(?:\$ ?|dollars )?(?:thousands|millions|billions)\b[^()\n]{0,60}\)?|\(\$ ?(?:thousands|millions?|billions?)[^)]*\)|单位[：:]?\s*\S{1,6}",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w")
+_LONGEST = 1200
+
+
+class Unit(Frozen):
+    """A piece of a page that can be quoted. `context` is what the page says around it: headings, heads, units."""
+
+    page: PageRef
+    kind: EvidenceKind
+    role: BlockKind
+    text: str
+    lines: tuple[int, ...]
+    order: int
+    context: str = ""
+    heading: str = ""
+    note: str = ""
+    label: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+@lru_cache(maxsize=512)
+def units_of(page: Page) -> tuple[Unit, ...]:
+    """The units of a page in reading order. Running headers and footers are no units."""
+    rows = rows_of(page)
+    taken = {i for row in rows for i in row.lines}
+    note = unit_note(page)
+    found: list[Unit] = []
+    heading = ""
+    heads: dict[int, str] = {}
+    for block in _blocks(page):
+        heads |= dict.fromkeys(block.lines, heading)
+        if block.kind == "heading":
+            heading = _join(page, block.lines)[0][:200]
+        if block.kind not in ("header", "footer"):
+            found += _block_units(page, block, heading if block.kind != "heading" else "", taken)
+    found += [_row_unit(page, row, heads.get(row.lines[0], ""), note) for row in rows]
+    found.sort(key=lambda unit: unit.lines[0])
+    return tuple(unit.model_copy(update={"order": number}) for number, unit in enumerate(found))
+
+
+def unit_note(page: Page) -> str:
+    """What the page says about the unit of its amounts, such as "(in millions)"; empty when it says nothing."""
+    match = _UNIT_NOTE.search(page.text)
+    return match.group().strip("() ") if match else ""
+
+
+def _blocks(page: Page) -> list[Block]:
+    """The blocks of a page, and one block more for the lines outside all of them."""
+    inside = {i for block in page.blocks for i in block.lines}
+    outside = tuple(i for i, line in enumerate(page.lines) if i not in inside and line.text.strip())
+    blocks = [block for block in page.blocks if block.lines]
+    if outside:
+        boxes = [page.lines[i].bbox for i in outside]
+        blocks.append(Block(kind="paragraph", bbox=boxes[0].union_of(boxes), lines=outside))
+    return blocks
+
+
+def _block_units(page: Page, block: Block, heading: str, taken: set[int]) -> list[Unit]:
+    lines = tuple(i for i in block.lines if i not in taken)
+    if not lines:
+        return []
+    if block.kind == "figure" or (block.kind == "table" and len(lines) < len(block.lines)):
+        return [_unit(page, "line", block.kind, (page.lines[i].text.strip(), (i,)), heading) for i in lines]
+    pieces: Iterable[tuple[str, tuple[int, ...]]]
+    text, places = _join(page, lines)
+    if block.kind in ("list_item", "heading") and len(text) <= _LONGEST:
+        kind: EvidenceKind = "block"
+        pieces = [(text, lines)]
+    else:
+        kind = "sentence"
+        pieces = _sentences(text, places)
+        if page.writing == "vertical" and len(lines) > 1 and len(list(pieces)) == 1:
+            # Classical pages have no punctuation; there a column is the unit.
+            kind, pieces = "line", [(page.lines[i].text.strip(), (i,)) for i in lines]
+    return [_unit(page, kind, block.kind, piece, heading) for piece in pieces if _WORD.search(piece[0])]
+
+
+def _unit(page: Page, kind: EvidenceKind, role: BlockKind, piece: tuple[str, tuple[int, ...]], heading: str) -> Unit:
+    text, lines = piece
+    return Unit(page=page.ref, kind=kind, role=role, text=text, lines=lines, order=0, context=heading, heading=heading)
+
+
+def _row_unit(page: Page, row: Row, heading: str, note: str) -> Unit:
+    heads = " | ".join(dict.fromkeys(cell.head for cell in row.cells if cell.head))
+    return Unit(
+        page=page.ref,
+        kind="row",
+        role="table",
+        text=row.text,
+        lines=row.lines,
+        order=0,
+        context=" | ".join(part for part in (heading, heads, note) if part),
+        heading=heading,
+        note=note,
+        label=row.label,
+        cells=row.cells,
+    )
+
+
+def _join(page: Page, lines: tuple[int, ...]) -> tuple[str, list[int]]:
+    """The text of lines as running text, and for each character of it the line that it came from."""
+    text = ""
+    places: list[int] = []
+    for i in lines:
+        part = page.lines[i].text.strip()
+        if not part:
+            continue
+        if text.endswith("-") and len(text) > 1 and text[-2].isalpha() and part[0].islower():
+            text, places = text[:-1], places[:-1]
+        elif text and not (is_chinese(text[-1]) or is_chinese(part[0]) or text[-1] in "，。、；：？！"):
+            text, places = text + " ", [*places, i]
+        text, places = text + part, places + [i] * len(part)
+    return text, places
+
+
+def _sentences(text: str, places: list[int]) -> list[tuple[str, tuple[int, ...]]]:
+    """Sentences with their lines; a break after an abbreviation is none."""
+    found: list[tuple[str, tuple[int, ...]]] = []
+    start = 0
+    ends = [match for match in _SPLIT.finditer(text) if not _ABBREVIATION.search(text[: match.start()][-12:])]
+    for stop, following in [*((m.start() + len(m.group().rstrip()), m.end()) for m in ends), (len(text), len(text))]:
+        sentence = text[start:stop]
+        if sentence.strip():
+            found.append((sentence.strip(), tuple(dict.fromkeys(places[start:stop]))))
+        start = following
+    return found

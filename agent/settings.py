@@ -1,0 +1,114 @@
+"""Settings of the agent, and profiles: the settings of everything, by name or from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError
+
+import configs
+from agent.types import Task
+from retrieval.errors import InputError
+from retrieval.settings import RetrievalSettings, Settings
+
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Granularity = Literal["block", "focus"]
+
+
+class TaskSettings(Settings):
+    """What holds for one kind of question. `support` is the confidence below which no answer is given."""
+
+    tool_calls: Count
+    support: Share
+
+
+class TasksSettings(Settings):
+    """Tool-call caps and support thresholds by task."""
+
+    ocr: TaskSettings = TaskSettings(tool_calls=3, support=0.4)
+    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.45)
+    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.45)
+    knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.6)
+    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.45)
+    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.45)
+
+    def of(self, task: Task) -> TaskSettings:
+        """The settings of one task."""
+        found: TaskSettings = getattr(self, task)
+        return found
+
+
+class AgentSettings(Settings):
+    """How the agent plans, reads, checks and stops. `model_calls` and `tokens` are None without a cap."""
+
+    tasks: TasksSettings = TasksSettings()
+    replans: Count = 2
+    verifications: Count = 3
+    snippets: Count = 8
+    model_calls: Count | None = None
+    tokens: Count | None = None
+    seconds: Annotated[float, Field(gt=0)] = 120.0
+    retrieved_pages: Annotated[int, Field(ge=1)] = 10
+    read_pages: Annotated[int, Field(ge=1)] = 8
+    cited_pages: Annotated[int, Field(ge=1)] = 3
+    granularity: Granularity = "block"
+
+
+class Profile(Settings):
+    """Settings of retrieval and agent under one name."""
+
+    name: str = "embedded"
+    retrieval: RetrievalSettings = RetrievalSettings()
+    agent: AgentSettings = AgentSettings()
+
+
+def load_profile(name_or_file: str = "embedded") -> Profile:
+    """The profile of a shipped name, or of a YAML file; InputError for a wrong name, key or value."""
+    if name_or_file in configs.names():
+        return _profile(configs.text(name_or_file), f"profile {name_or_file}")
+    path = Path(name_or_file).expanduser()
+    if not path.is_file():
+        raise InputError(
+            f"there is no profile {name_or_file!r}",
+            remedy=f"name one of {', '.join(configs.names())}, or a YAML file that exists",
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read ({error})", remedy="give a YAML file in UTF-8") from error
+    return _profile(text, str(path))
+
+
+def _profile(text: str, source: str) -> Profile:
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{source} is no YAML ({error})", remedy="correct the line it names") from error
+    if data is not None and not isinstance(data, dict):
+        raise InputError(f"{source} holds {type(data).__name__}, not settings", remedy=f"its keys are {_keys(())}")
+    try:
+        return Profile.model_validate(data or {})
+    except ValidationError as error:
+        problems = "; ".join(_problem(e) for e in error.errors())
+        raise InputError(f"{source}: {problems}", remedy="correct these settings") from error
+
+
+def _problem(error: Any) -> str:
+    where = tuple(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown setting {'.'.join(where)}, valid are {_keys(where[:-1])}"
+    return f"{'.'.join(where)}: {error['msg']}"
+
+
+def _keys(where: tuple[str, ...]) -> str:
+    """The settings that stand under a dotted path."""
+    model: type[Settings] = Profile
+    for part in where:
+        inner = model.model_fields[part].annotation
+        if not (isinstance(inner, type) and issubclass(inner, Settings)):
+            break
+        model = inner
+    return ", ".join(model.model_fields)

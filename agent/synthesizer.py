@@ -1,0 +1,160 @@
+"""The synthesiser protocol, and the extractive one: it picks and quotes, and writes nothing of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+from agent.answers import Pick, list_items, pick, shortened
+from agent.matching import surface_forms
+from agent.question import Question
+from agent.ranking import PageRead, Scored, rank_units
+from agent.reading import Unit, units_of
+from agent.statements import state
+from agent.values import values, years
+from retrieval.types import Frozen
+from tools.base import ToolResult
+from tools.regions import Quote
+
+Call = Callable[[str, dict[str, Any]], Awaitable[ToolResult | None]]
+_TRIED = 6
+
+
+class Draft(Frozen):
+    """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
+    nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
+    that the quotes meet; `missing` are the terms that stand nowhere near them.
+    """
+
+    answer: str | None
+    candidate: str | None
+    quotes: tuple[Quote, ...] = ()
+    statements: tuple[str, ...] = ()
+    coverage: float = 0.0
+    missing: tuple[str, ...] = ()
+    calculation: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a synthesiser works on. `call` runs a tool within the budget; None back means it failed or is too much."""
+
+    question: Question
+    pages: Sequence[PageRead]
+    support: float
+    call: Call
+
+
+class Synthesizer(Protocol):
+    """Writes the answer from the pages that were read."""
+
+    name: str
+
+    async def synthesise(self, request: Request) -> Draft:
+        """A draft whose every statement has a quote; without support, a draft without an answer."""
+
+
+class ExtractiveSynthesizer:
+    """Ranks sentences, rows, items and labels, and takes the answer out of the best one that has one."""
+
+    name = "extractive"
+
+    async def synthesise(self, request: Request) -> Draft:
+        """The draft of the best unit. It abstains when too little of the question is met near it."""
+        question = request.question
+        ranked = rank_units(question, request.pages)
+        if not ranked:
+            return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
+        if (draft := await _calculated(request, ranked)) is not None:
+            return draft
+        for best in ranked[:_TRIED]:
+            found = pick(question, best)
+            if found is not None:
+                return _draft(request, best, found)
+        best = ranked[0]
+        return Draft(
+            answer=None,
+            candidate=shortened(best.unit.text),
+            quotes=(_quote(best.unit, best),),
+            statements=(state(question, best.unit),),
+            coverage=best.coverage,
+            missing=surface_forms(question.text, best.missing),
+            reason=f"nothing of the wanted type ({question.answer_type}) stands near the question's terms",
+        )
+
+
+def _draft(request: Request, best: Scored, found: Pick) -> Draft:
+    question = request.question
+    units = [found.unit]
+    answer = found.answer
+    if question.answer_type == "list":
+        page = next(read.page for read in request.pages if read.page.ref == found.unit.page)
+        units = list_items(units_of(page), found.unit)
+        answer = "; ".join(shortened(_item_text(unit)) for unit in units)
+    supported = best.coverage >= request.support
+    reason = "" if supported else f"only {best.coverage:.0%} of what the question asks about stands near the best quote"
+    return Draft(
+        answer=answer if supported else None,
+        candidate=answer,
+        quotes=tuple(_quote(unit, best) for unit in units),
+        statements=tuple(state(question, unit, found.head, found.answer) for unit in units),
+        coverage=best.coverage,
+        missing=surface_forms(question.text, best.missing),
+        reason=reason,
+    )
+
+
+def _item_text(unit: Unit) -> str:
+    return unit.text.lstrip("•●▪■◦–—-*·○☑✓ \t") if unit.role == "list_item" else unit.text
+
+
+def _quote(unit: Unit, best: Scored) -> Quote:
+    return Quote(
+        page=unit.page,
+        lines=unit.lines,
+        text=unit.text,
+        kind=unit.kind,
+        score=round(best.score, 4),
+        context=unit.context,
+    )
+
+
+async def _calculated(request: Request, ranked: Sequence[Scored]) -> Draft | None:
+    """A calculation over the cells of one row, for a question that compares two or more years of it."""
+    question = request.question
+    if question.operation is None or len(question.years) < 2:
+        return None
+    for best in ranked[:_TRIED]:
+        cells = {year: cell for cell in best.unit.cells for year in years(cell.head)}
+        if not all(year in cells for year in question.years) or best.coverage < request.support:
+            continue
+        numbers = [_plain_number(cells[year].text) for year in sorted(question.years)]
+        result = await request.call("calculator", {"operation": question.operation, "values": numbers})
+        if result is None or result.value is None:
+            continue
+        return Draft(
+            answer=_rounded(question, result.value),
+            candidate=_rounded(question, result.value),
+            quotes=(_quote(best.unit, best),),
+            statements=(state(question, best.unit),),
+            coverage=best.coverage,
+            missing=surface_forms(question.text, best.missing),
+            calculation=result.evidence[0].text if result.evidence else None,
+        )
+    return None
+
+
+def _plain_number(text: str) -> str:
+    found = [v for v in values(text.strip("()$ ")) if v.number is not None]
+    number = str(found[0].number) if found else text
+    return f"-{number}" if text.strip(" $").startswith("(") else number
+
+
+def _rounded(question: Question, value: str) -> str:
+    number = Decimal(value)
+    places = question.decimals if question.decimals is not None else (2 if number != number.to_integral() else 0)
+    text = f"{round(number, places):f}"
+    return f"{text}%" if question.operation == "growth" else text

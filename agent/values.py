@@ -1,0 +1,215 @@
+"""Numbers, percentages, amounts of money and dates in text, English and Chinese, as values that can be compared."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import Literal
+
+from retrieval.types import Frozen
+
+ValueKind = Literal["number", "percent", "money", "date", "year"]
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
+_HAN_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "○": 0}
+_HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
+_HAN_SCALES = {"万": 10_000, "萬": 10_000, "亿": 100_000_000, "億": 100_000_000}
+_HAN_NUMBER = "〇零○一二三四五六七八九十百千两兩廿卅"
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1000,
+    "k": 1000,
+    "million": 10**6,
+    "mn": 10**6,
+    "m": 10**6,
+    "billion": 10**9,
+    "bn": 10**9,
+    "b": 10**9,
+    "trillion": 10**12,
+    "万": 10**4,
+    "萬": 10**4,
+    "亿": 10**8,
+    "億": 10**8,
+    "百万": 10**6,
+    "千万": 10**7,
+}
+_CURRENCY = r"US\$|HK\$|NT\$|[$€£¥￥₹]|USD|EUR|GBP|RMB|CNY|SGD"
+_NUMBER = re.compile(
+    rf"(?P<cur>(?:{_CURRENCY})\s?)?"
+    r"(?P<num>(?<![\w.])[-−–]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\w.])[-−–]?\d+(?:\.\d+)?|(?<=[$€£¥￥₹])\.\d+)"
+    r"(?P<scale>\s?(?:hundred|thousand|million|billion|trillion|mn|bn|百万|千万|[万萬亿億])(?![a-z])|(?<=\d)[KMBkmb]\b)?"
+    r"(?P<pct>\s?(?:%|％|percent\b|per\s?cent\b|percentage points?\b))?"
+    r"(?P<post>\s?(?:dollars?|euros?|pounds?|美元|港元|人民币|元|USD|RMB)(?![a-z]))?",
+    re.IGNORECASE,
+)
+_HAN_PERCENT = re.compile(rf"百分之([{_HAN_NUMBER}\d.点]+)")
+_HAN_RUN = re.compile(
+    rf"[{_HAN_NUMBER}][{_HAN_NUMBER}万萬亿億]*(?:(?=[年月日人名个個条條种種次岁歲卷回元里尺寸斤石两兩匹户戶口篇首])|(?<=..))"
+)
+_DATES = (
+    re.compile(r"(?P<y>\d{4})\s?[-/.年]\s?(?P<m>\d{1,2})(?:\s?[-/.月]\s?(?P<d>\d{1,2})日?|月)"),
+    re.compile(rf"\b(?P<mon>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}})", re.IGNORECASE),
+    re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<mon>{_MONTH}),?\s+(?P<y>\d{{4}})", re.IGNORECASE),
+    re.compile(rf"\b(?P<mon>{_MONTH}),?\s+(?P<y>\d{{4}})\b", re.IGNORECASE),
+    re.compile(r"\b(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>\d{4})\b"),
+    re.compile(rf"\b(?P<mon>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?!,?\s*\d{{3}})", re.IGNORECASE),
+    re.compile(
+        rf"(?P<hy>[〇零○一二三四五六七八九]{{4}})年(?:(?P<hm>[{_HAN_NUMBER}]{{1,3}})月)?(?:(?P<hd>[{_HAN_NUMBER}]{{1,3}})日)?"
+    ),
+    re.compile(r"(?P<m>\d{1,2})月(?P<d>\d{1,2})日"),
+)
+_YEAR = re.compile(
+    r"(?<![\d.,$€£¥])(?:FY\s?|fiscal\s(?:year\s)?)?(?P<y>(?:1[5-9]|20)\d{2})(?![\d%,.]\d|\d|%)年?", re.IGNORECASE
+)
+_FY_SHORT = re.compile(r"\b(?:FY|Q[1-4]\s?)['’]?(?P<y>\d{2})\b", re.IGNORECASE)
+
+
+class Value(Frozen):
+    """A value in a text: `text[start:stop]`. `number` is without scale; `scale` is 1 where none is written.
+
+    Dates have `day` = (year, month, day), None for a part that isn't there.
+    """
+
+    kind: ValueKind
+    text: str
+    start: int
+    stop: int
+    number: Decimal | None = None
+    scale: int = 1
+    currency: str = ""
+    day: tuple[int | None, int | None, int | None] = (None, None, None)
+
+    def same(self, other: Value) -> bool:
+        """Whether two values say the same: equal numbers (either as written or with scale), or dates that agree."""
+        if "date" in (self.kind, other.kind) or self.kind == other.kind == "year":
+            pairs = [(a, b) for a, b in zip(self.day, other.day, strict=True) if a is not None and b is not None]
+            return bool(pairs) and all(a == b for a, b in pairs)
+        if self.number is None or other.number is None:
+            return False
+        if (self.kind == "percent") != (other.kind == "percent") and self.scale == other.scale == 1:
+            return abs(self.number) == abs(other.number)
+        mine, theirs = abs(self.number), abs(other.number)
+        return mine * self.scale == theirs * other.scale or (mine == theirs and 1 in (self.scale, other.scale))
+
+
+@lru_cache(maxsize=20_000)
+def values(text: str) -> tuple[Value, ...]:
+    """The values of a text in the order in which they stand, without overlaps; dates win over their numbers."""
+    found = [*_dates(text), *_percents(text)]
+    found += [value for value in _years(text) if not _overlaps(value, found)]
+    found += [value for value in _numbers(text) if not _overlaps(value, found)]
+    found += [value for value in _han_numbers(text) if not _overlaps(value, found)]
+    return tuple(sorted(found, key=lambda value: value.start))
+
+
+def years(text: str) -> tuple[str, ...]:
+    """The years that a text names, four digits each, without repeats ("FY21" is 2021)."""
+    found = [str(value.day[0]) for value in values(text) if value.kind in ("date", "year") and value.day[0]]
+    found += [str(2000 + int(match["y"])) for match in _FY_SHORT.finditer(text)]
+    return tuple(dict.fromkeys(found))
+
+
+def han_number(text: str) -> int | None:
+    """A number in Chinese characters ("三百二十", "二〇二一", "两万"), None when it is none."""
+    if not text or any(c not in _HAN_NUMBER and c not in _HAN_SCALES for c in text):
+        return None
+    text = text.replace("廿", "二十").replace("卅", "三十")
+    if len(text) > 1 and all(c in _HAN_DIGITS for c in text):
+        return int("".join(str(_HAN_DIGITS[c]) for c in text))
+    total = section = digit = 0
+    for char in text:
+        if char in _HAN_DIGITS:
+            digit = _HAN_DIGITS[char]
+        elif char in _HAN_UNITS:
+            section, digit = section + (digit or 1) * _HAN_UNITS[char], 0
+        else:
+            total, section, digit = total + (section + digit or 1) * _HAN_SCALES[char], 0, 0
+    return total + section + digit
+
+
+def _overlaps(value: Value, others: list[Value]) -> bool:
+    return any(value.start < other.stop and other.start < value.stop for other in others)
+
+
+def _dates(text: str) -> list[Value]:
+    found: list[Value] = []
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            parts = match.groupdict()
+            year = int(parts["y"]) if parts.get("y") else han_number(parts.get("hy") or "")
+            if parts.get("mon"):
+                month: int | None = next(
+                    i for i, name in enumerate(_MONTHS, 1) if name.startswith(parts["mon"][:3].lower())
+                )
+            else:
+                month = int(parts["m"]) if parts.get("m") else han_number(parts.get("hm") or "")
+            day = int(parts["d"]) if parts.get("d") else han_number(parts.get("hd") or "")
+            if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
+                continue
+            kind: ValueKind = "date" if month is not None else "year"
+            value = Value(kind=kind, text=match.group(), start=match.start(), stop=match.end(), day=(year, month, day))
+            if not _overlaps(value, found):
+                found.append(value)
+    return found
+
+
+def _years(text: str) -> list[Value]:
+    return [
+        Value(
+            kind="year",
+            text=m.group(),
+            start=m.start(),
+            stop=m.end(),
+            number=Decimal(m["y"]),
+            day=(int(m["y"]), None, None),
+        )
+        for m in _YEAR.finditer(text)
+    ]
+
+
+def _percents(text: str) -> list[Value]:
+    found = []
+    for match in _HAN_PERCENT.finditer(text):
+        number = han_number(match.group(1))
+        if number is not None:
+            found.append(
+                Value(kind="percent", text=match.group(), start=match.start(), stop=match.end(), number=Decimal(number))
+            )
+    return found
+
+
+def _numbers(text: str) -> list[Value]:
+    found = []
+    for match in _NUMBER.finditer(text):
+        number = Decimal(match["num"].replace(",", "").replace("−", "-").replace("–", "-"))
+        written = match.group().strip()
+        start = match.start() + len(match.group()) - len(match.group().lstrip())
+        if number < 0 and start and not text[start - 1].isspace() and text[start - 1] not in "([:":
+            # A dash between two numbers ("10-12") joins them; only one that stands free is a sign.
+            number, written, start = -number, written.lstrip("-−–"), start + 1
+        kind: ValueKind = "percent" if match["pct"] else "money" if match["cur"] or match["post"] else "number"
+        scale = _SCALES[match["scale"].strip().lower()] if match["scale"] else 1
+        found.append(
+            Value(
+                kind=kind,
+                text=written,
+                start=start,
+                stop=start + len(written),
+                number=number,
+                scale=scale,
+                currency=(match["cur"] or match["post"] or "").strip(),
+            )
+        )
+    return found
+
+
+def _han_numbers(text: str) -> list[Value]:
+    found = []
+    for match in _HAN_RUN.finditer(text):
+        number = han_number(match.group())
+        if number is not None:
+            found.append(
+                Value(kind="number", text=match.group(), start=match.start(), stop=match.end(), number=Decimal(number))
+            )
+    return found

@@ -1,0 +1,144 @@
+"""The verifier protocol, and the one by rules: it checks an answer claim by claim against the evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.checks import Check, check_claim
+from agent.question import Question
+from agent.synthesizer import Draft
+from agent.types import Claim, EvidenceReport, Fact
+from retrieval.types import Frozen
+from tools.types import Evidence
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\u3400-\u9fff])|(?<=[。！？])")
+
+
+class Verification(Frozen):
+    """The verdict on one draft."""
+
+    claims: tuple[Claim, ...]
+    report: EvidenceReport
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a verifier judges: a draft, the facts it rests on and their evidence."""
+
+    question: Question
+    draft: Draft
+    facts: Sequence[Fact]
+    evidence: Sequence[Evidence]
+    support: float
+
+
+class Verifier(Protocol):
+    """Checks answers; never writes one."""
+
+    name: str
+
+    async def verify(self, case: Case) -> Verification:
+        """Claims with verdicts and the summary. What can't be checked is unsupported."""
+
+
+class RuleVerifier:
+    """Compares numbers, dates, names, negation and words of each claim with the evidence that it cites."""
+
+    name = "rules"
+
+    async def verify(self, case: Case) -> Verification:
+        """Verdicts by rules. The confidence of a supported claim is the coverage of the question by its evidence."""
+        answer = case.draft.answer
+        if answer is None:
+            return Verification(claims=(), report=_report(case, ()))
+        parts = split_claims(case.question, answer)
+        claims = tuple(_claim(case, f"c{number}", part) for number, part in enumerate(parts, 1))
+        return Verification(claims=claims, report=_report(case, claims))
+
+
+def unverified(draft: Draft) -> Verification:
+    """The verdict when no verification is left in the budget: nothing counts as supported."""
+    return Verification(
+        claims=(),
+        report=EvidenceReport(
+            coverage=draft.coverage,
+            support_rate=None,
+            unsupported_rate=None,
+            contradicted_rate=None,
+            confidence=0.0,
+            needs_more_evidence=True,
+            abstain=True,
+            missing=("a verification: none was left in the budget",),
+        ),
+    )
+
+
+def split_claims(question: Question, answer: str) -> tuple[str, ...]:
+    """The assertions of an answer: the items of a list, the sentences of a text, else the answer itself."""
+    if question.answer_type == "list":
+        parts = answer.split("; ")
+    elif question.answer_type == "text":
+        parts = _SENTENCES.split(answer)
+    else:
+        parts = [answer]
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _claim(case: Case, claim_id: str, text: str) -> Claim:
+    """The verdict on one claim: that of the fact that supports it best; contradiction only when none supports it."""
+    by_id = {item.id: item for item in case.evidence}
+    checks: list[tuple[Check, Fact]] = []
+    for fact in case.facts:
+        sources = [by_id[i] for i in fact.evidence_ids if i in by_id]
+        if sources:
+            checks.append((check_claim(case.question, text, fact, sources, case.draft.calculation), fact))
+    order = {"supported": 2, "contradicted": 1, "unsupported": 0}
+    if not checks:
+        return Claim(
+            id=claim_id, text=text, verdict="unsupported", fact_ids=(), confidence=0.0, reason="no evidence is cited"
+        )
+    check, fact = max(checks, key=lambda pair: (order[pair[0].verdict], pair[0].strength))
+    supported = check.verdict == "supported"
+    return Claim(
+        id=claim_id,
+        text=text,
+        verdict=check.verdict,
+        fact_ids=(fact.id,) if supported or check.verdict == "contradicted" else (),
+        confidence=round(check.strength * case.draft.coverage, 3) if supported else 0.0,
+        reason=check.reason,
+    )
+
+
+def _report(case: Case, claims: Sequence[Claim]) -> EvidenceReport:
+    draft = case.draft
+    if not claims:
+        return EvidenceReport(
+            coverage=draft.coverage,
+            support_rate=None,
+            unsupported_rate=None,
+            contradicted_rate=None,
+            confidence=0.0,
+            needs_more_evidence=True,
+            abstain=True,
+            missing=draft.missing,
+        )
+    shares = {
+        verdict: sum(claim.verdict == verdict for claim in claims) / len(claims)
+        for verdict in ("supported", "unsupported", "contradicted")
+    }
+    confidence = sum(claim.confidence for claim in claims) / len(claims)
+    if shares["contradicted"]:
+        confidence = 0.0
+    return EvidenceReport(
+        coverage=draft.coverage,
+        support_rate=shares["supported"],
+        unsupported_rate=shares["unsupported"],
+        contradicted_rate=shares["contradicted"],
+        confidence=round(confidence, 3),
+        needs_more_evidence=shares["supported"] < 1 or confidence < case.support,
+        abstain=confidence < case.support,
+        missing=draft.missing,
+    )

@@ -1,0 +1,91 @@
+"""The protocol that every tool satisfies, and what a tool sees and returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from PIL.Image import Image
+from pydantic import BaseModel, ConfigDict
+
+from retrieval.errors import DocsageError
+from retrieval.types import Document, Frozen, Page, PageHit, PageRef, Scope, SearchResult, SignalStatus
+from tools.types import Evidence
+
+
+class ToolRetry(DocsageError):
+    """The call was wrong and the caller can repair it: bad arguments, a page that doesn't exist."""
+
+
+class ToolFailed(DocsageError):
+    """The call can't succeed; it is recorded and the run goes on without it."""
+
+
+class Pages(Protocol):
+    """What tools may ask of documents. All methods block, so tools call them in a worker thread."""
+
+    def search(self, query: str, scope: Scope, k: int = 10) -> SearchResult:
+        """The `k` best pages for a query within the scope."""
+
+    def document(self, doc_id: str) -> Document:
+        """The document of this content hash."""
+
+    def page(self, ref: PageRef) -> Page:
+        """A page as read, with fast blocks."""
+
+    def laid_out(self, ref: PageRef) -> Page:
+        """A page whose blocks come from the layout model where it can be run."""
+
+    def image(self, ref: PageRef, *, dpi: int = 144) -> Image:
+        """A page as displayed."""
+
+
+class Arguments(BaseModel):
+    """Base of all argument schemas: unknown arguments are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool sees of the run. Nothing in it can be changed by a tool."""
+
+    pages: Pages
+    scope: Scope
+    question: str
+    hits: tuple[PageHit, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    snippets: int = 8
+
+
+class ToolResult(Frozen):
+    """What a call found. An empty result means "no match", which is an answer and no error.
+
+    `value` is the result of tools that compute or convert; `terms` that of the term extractor. There is no field for
+    steps, tools or budget: what a tool reads in a document can't steer the run.
+    """
+
+    evidence: tuple[Evidence, ...] = ()
+    hits: tuple[PageHit, ...] = ()
+    read: tuple[PageRef, ...] = ()
+    signals: tuple[SignalStatus, ...] = ()
+    value: str | None = None
+    terms: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Tool(Protocol):
+    """A named capability with typed arguments."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+
+    async def run(self, context: ToolContext, arguments: Any) -> ToolResult:
+        """Run one call. Raises ToolRetry or ToolFailed; anything else is a bug."""
+
+
+def evidence_id(ref: PageRef, lines: tuple[int, ...], kind: str) -> str:
+    """A stable id for evidence on a page, so that the same lines found twice are the same evidence."""
+    span = f"{lines[0]}-{lines[-1]}" if lines else "page"
+    return f"{ref.doc_id[:8]}.p{ref.page}.{span}.{kind}"

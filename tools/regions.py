@@ -1,0 +1,86 @@
+"""Where quotes stand: the layout block that holds them, and the lines inside it."""
+
+from __future__ import annotations
+
+from retrieval.types import BBox, Block, Frozen, Page, PageRef
+from tools.base import evidence_id
+from tools.types import Evidence, EvidenceKind, Region, region_kind
+
+_INSIDE = 0.5
+_CAPTION_GAP = 0.06
+
+
+class Quote(Frozen):
+    """Text on a page and the indices of the page's lines that it stands on."""
+
+    page: PageRef
+    lines: tuple[int, ...]
+    text: str
+    kind: EvidenceKind = "sentence"
+    score: float = 0.0
+    basis: str = "question terms"
+    context: str = ""
+
+
+def located(quote: Quote, region: Region, *, origin: str = "region_locator") -> Evidence:
+    """A quote as evidence with its region."""
+    return Evidence(
+        id=evidence_id(quote.page, quote.lines, quote.kind),
+        kind=quote.kind,
+        text=quote.text,
+        region=region,
+        origin=origin,
+        match_basis=quote.basis,
+        score=quote.score,
+        context=quote.context,
+    )
+
+
+def region_of(page: Page, boxes: list[BBox]) -> Region:
+    """The one block that holds most of `boxes` (at least one), and the boxes inside it as focus.
+
+    A table or figure takes its caption in. Lines outside every block are a region of their own.
+    """
+    block = _best_block(page, boxes)
+    if block is None:
+        box = BBox.union_of(boxes)
+        return Region(page_ref=page.ref, block=box, focus=box)
+    inside = [box for box in boxes if box.coverage_by(block.bbox) >= _INSIDE] or boxes
+    focus = BBox.union_of(inside)
+    outline = BBox.union_of([block.bbox, focus])
+    if block.kind == "figure":
+        outline = BBox.union_of([outline, *_captions(page, block)])
+    elif block.kind == "caption" and (figure := _captioned(page, block)) is not None:
+        return Region(page_ref=page.ref, block=BBox.union_of([outline, figure.bbox]), focus=focus, kind="figure")
+    return Region(page_ref=page.ref, block=outline, focus=focus, kind=region_kind(block.kind))
+
+
+def _best_block(page: Page, boxes: list[BBox]) -> Block | None:
+    best: Block | None = None
+    best_key = (0.0, 0.0)
+    for block in page.blocks:
+        covered = sum(box.coverage_by(block.bbox) for box in boxes)
+        key = (round(covered, 3), -block.bbox.area)
+        if covered > 0.3 and key > best_key:
+            best, best_key = block, key
+    return best
+
+
+def _near(figure: BBox, caption: BBox) -> bool:
+    across = min(figure.x2, caption.x2) - max(figure.x1, caption.x1)
+    gap = max(caption.y1 - figure.y2, figure.y1 - caption.y2)
+    return across > 0 and gap <= _CAPTION_GAP
+
+
+def _captions(page: Page, figure: Block) -> list[BBox]:
+    return [b.bbox for b in page.blocks if b.kind == "caption" and _captioned(page, b) == figure]
+
+
+def _captioned(page: Page, caption: Block) -> Block | None:
+    """The figure that a caption belongs to: the nearest one above or below it."""
+    figures = [b for b in page.blocks if b.kind == "figure" and _near(b.bbox, caption.bbox)]
+    return min(
+        figures,
+        key=lambda b: max(caption.bbox.y1 - b.bbox.y2, b.bbox.y1 - caption.bbox.y2),
+        default=None,
+    )
