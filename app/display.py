@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.text import Text
@@ -11,13 +12,18 @@ from rich.text import Text
 from agent.types import Claim, Fact, Trajectory, TrajectoryPage
 from retrieval.types import NO_LABEL, PageRef
 
+PageOf = Callable[[PageRef], TrajectoryPage]
+"""Names a page: its document and the number printed on it."""
+_ENDLESS = 100_000
+_LOOKED_AT = 5
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 VERDICT_MARKS = {"supported": ("✓", "green"), "contradicted": ("✗", "red"), "unsupported": ("?", "yellow")}
 
 
 def stdout() -> Console:
-    """The console of results."""
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    """The console of results. Off a terminal lines are as long as they are, so that a program finds them whole."""
+    width = None if sys.stdout.isatty() else _ENDLESS
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
 
 
 def stderr() -> Console:
@@ -30,16 +36,16 @@ def harmless(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def show_trajectory(trajectory: Trajectory, console: Console) -> None:
+def show_trajectory(trajectory: Trajectory, console: Console, page_of: PageOf) -> None:
     """Print the answer, its facts with their places, what was checked, and one line about the run."""
     if trajectory.abstained:
-        _show_abstention(trajectory, console)
+        _show_abstention(trajectory, console, page_of)
     else:
         console.print(Text(harmless(trajectory.answer or ""), style="bold"))
     if trajectory.facts and not trajectory.abstained:
         console.print()
         for number, fact in enumerate(trajectory.facts, 1):
-            _show_fact(number, fact, trajectory, console)
+            _show_fact(number, fact, trajectory, console=console, page_of=page_of)
     if trajectory.claims:
         console.print(Text("\nChecked", style="bold"))
         for claim in trajectory.claims:
@@ -48,42 +54,31 @@ def show_trajectory(trajectory: Trajectory, console: Console) -> None:
     console.print(Text(_run_line(trajectory), style="dim"))
 
 
-def place(ref: PageRef, trajectory: Trajectory) -> str:
-    """Document, physical page and printed label: `report.pdf, page 5 (printed "3")`."""
-    page = next((p for p in trajectory.pages if p.ref == ref), None)
-    if page is None:
-        return f"{ref.doc_id[:12]}, page {ref.page}"
-    return page_name(page)
-
-
 def page_name(page: TrajectoryPage) -> str:
-    """As `place`, for a page of the trajectory; a label that says the same as the number is left out."""
+    """Document, physical page and printed label: `report.pdf, page 5 (printed "3")`.
+
+    A label that says the same as the number is left out.
+    """
     printed = page.doc_page not in (NO_LABEL, "", str(page.ref.page))
     label = f' (printed "{harmless(page.doc_page)}")' if printed else ""
     return f"{harmless(page.document)}, page {page.ref.page}{label}"
 
 
-def claim_mark(claim: Claim) -> Text:
-    """One coloured sign for a verdict."""
-    sign, colour = VERDICT_MARKS[claim.verdict]
-    return Text(sign, style=colour)
-
-
-def _show_abstention(trajectory: Trajectory, console: Console) -> None:
+def _show_abstention(trajectory: Trajectory, console: Console, page_of: PageOf) -> None:
     console.print(Text("Not in the documents.", style="bold yellow"))
     if trajectory.reason:
         console.print(Text(harmless(trajectory.reason)))
-    looked = [page_name(p) for p in trajectory.pages] or [place(r, trajectory) for r in trajectory.retrieved[:5]]
+    looked = trajectory.pages or tuple(page_of(ref) for ref in trajectory.retrieved[:_LOOKED_AT])
     if looked:
-        console.print(Text(f"Looked at: {'; '.join(looked)}"))
+        console.print(Text(f"Looked at: {'; '.join(map(page_name, looked))}"))
     if trajectory.candidate:
         console.print(Text(f"Best candidate, not supported well enough: {harmless(trajectory.candidate)}"))
 
 
-def _show_fact(number: int, fact: Fact, trajectory: Trajectory, console: Console) -> None:
+def _show_fact(number: int, fact: Fact, trajectory: Trajectory, *, console: Console, page_of: PageOf) -> None:
     console.print(
         Text.assemble((f"[{number}] ", "cyan"), harmless(fact.text), "\n    "),
-        Text(place(fact.region.page_ref, trajectory), style="cyan"),
+        Text(page_name(page_of(fact.region.page_ref)), style="cyan"),
         sep="",
     )
     quotes = [e.text for e in trajectory.evidence if e.id in fact.evidence_ids]
@@ -94,7 +89,8 @@ def _show_fact(number: int, fact: Fact, trajectory: Trajectory, console: Console
 
 
 def _claim_line(claim: Claim) -> Text:
-    line = Text.assemble("  ", claim_mark(claim), " ", harmless(claim.text), (f"  {claim.verdict}", "dim"))
+    sign, colour = VERDICT_MARKS[claim.verdict]
+    line = Text.assemble((f"  {sign} ", colour), harmless(claim.text), (f"  {claim.verdict}", "dim"))
     if claim.reason:
         line.append(f": {harmless(claim.reason)}", style="dim")
     return line

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.settings import Profile, load_profile
+from agent.types import TrajectoryPage
 from app.progress import TerminalProgress
 from retrieval.collection import Collection
 from retrieval.errors import InputError
-from retrieval.types import Document, Scope
+from retrieval.types import Document, PageRef, Scope
 
 if TYPE_CHECKING:
     from agent.build import Agent
@@ -31,6 +32,11 @@ class Session:
         from agent.build import build_agent  # loads LangGraph, which searching and indexing don't need
 
         return build_agent(self.collection, self.profile.agent)
+
+    def page_of(self, ref: PageRef) -> TrajectoryPage:
+        """A page with its document's name and its printed label."""
+        name = self.collection.document(ref.doc_id).name
+        return TrajectoryPage(ref=ref, document=name, doc_page=self.collection.page(ref).label)
 
     def scope(self, paths: Sequence[Path]) -> Scope:
         """The documents at `paths`, read first where they aren't yet; without paths, the whole collection.

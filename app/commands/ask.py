@@ -59,7 +59,7 @@ def ask(
         else:
             from app.display import show_trajectory, stdout
 
-            show_trajectory(trajectory, stdout())
+            show_trajectory(trajectory, stdout(), session.page_of)
     if trajectory.abstained:
         raise typer.Exit(EXIT_ABSTAINED)
 

@@ -10,8 +10,11 @@ import typer
 from app.commands.options import DEFAULT_COLLECTION, CollectionOption, JsonOption, PasswordOption, ProfileOption
 
 if TYPE_CHECKING:
-    from retrieval.collection import Collection
+    from app.session import Session
     from retrieval.types import PageHit, SearchResult
+
+_SNIPPET = 160
+_SNIPPET_LINES = 3
 
 
 def search(
@@ -35,36 +38,32 @@ def search(
         session.enrich(scope, query)
         result = session.collection.search(query, scope, k=k)
         if as_json:
-            typer.echo(_json(result, session.collection))
+            typer.echo(_json(result, session))
             return
         console = stdout()
         for hit in result.hits:
-            console.print(_line(hit, session.collection))
+            console.print(_line(hit, session))
         if not result.hits:
             console.print("No page matches.")
 
 
-def _json(result: SearchResult, collection: Collection) -> str:
+def _json(result: SearchResult, session: Session) -> str:
     """The search result with each page's document name and printed label beside its reference."""
     import orjson
 
     data = result.model_dump(mode="json", by_alias=True)
     for hit, row in zip(result.hits, data["hits"], strict=True):
-        row["document"] = collection.document(hit.ref.doc_id).name
-        row["doc_page"] = collection.page(hit.ref).label
+        page = session.page_of(hit.ref)
+        row |= {"document": page.document, "doc_page": page.doc_page}
     return orjson.dumps(data).decode()
 
 
-def _line(hit: PageHit, collection: Collection) -> str:
+def _line(hit: PageHit, session: Session) -> str:
     """Rank, place, the signals that found the page, and the beginning of the lines that matched."""
-    from agent.types import TrajectoryPage
     from app.display import harmless, page_name
 
-    page = collection.page(hit.ref)
-    name = page_name(
-        TrajectoryPage(ref=hit.ref, document=collection.document(hit.ref.doc_id).name, doc_page=page.label)
-    )
-    first, last = hit.lines or (0, 3)
-    snippet = " ".join(line.text for line in page.lines[first:last])[:160]
+    first, last = hit.lines or (0, _SNIPPET_LINES)
+    lines = session.collection.page(hit.ref).lines[first:last]
+    snippet = " ".join(harmless(" ".join(line.text for line in lines)).split())[:_SNIPPET]
     ranks = ", ".join(f"{signal} {rank}" for signal, rank in hit.ranks.items())
-    return f"{hit.rank:>3}. {name}  ({ranks})\n     {' '.join(harmless(snippet).split())}"
+    return f"{hit.rank:>3}. {page_name(session.page_of(hit.ref))}  ({ranks})\n     {snippet}"
