@@ -41,12 +41,14 @@ def ask_file(session: Session, questions: Path, out: Path, *, paths: Sequence[Pa
         raise InputError(f"another process is writing {out}", remedy="wait for it, or choose another --out") from None
     except OSError as error:
         raise InputError(f"{out} can't be written ({error})", remedy="choose another --out") from error
-    with lock:
+    try:
         answers = JsonLines(out, Trajectory)
         failures = JsonLines(out.with_name(out.name + ".failures.jsonl"), Failure)
         answers.repair()
         failures.repair()
         return _ask(session, asked, answers, failures, paths)
+    finally:
+        lock.release()
 
 
 def _ask(

@@ -68,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error))
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as stop:
+        if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
+            return int(stop.code or 0)  # shell completion ends like this
         # Whoever read our output has had enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -69,8 +69,8 @@ def _show_abstention(trajectory: Trajectory, console: Console, page_of: PageOf) 
     if trajectory.reason:
         console.print(Text(harmless(trajectory.reason)))
     looked = trajectory.pages or tuple(page_of(ref) for ref in trajectory.retrieved[:_LOOKED_AT])
-    if looked:
-        console.print(Text(f"Looked at: {'; '.join(map(page_name, looked))}"))
+    where = "; ".join(map(page_name, looked)) or "no page matches the words of the question"
+    console.print(Text(f"Looked at: {where}"))
     if trajectory.candidate:
         console.print(Text(f"Best candidate, not supported well enough: {harmless(trajectory.candidate)}"))
 

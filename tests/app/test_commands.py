@@ -1,0 +1,117 @@
+"""Indexing, searching, tracing and evaluating from the command line."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+
+from agent.trace import Event
+from app.display import harmless
+from app.trace_tree import trace_tree
+
+
+def test_index_lists_and_removes_documents(docsage, english_pdf: Path, chinese_pdf: Path) -> None:
+    assert docsage("index", english_pdf, chinese_pdf).code == 0
+    listed = docsage("index", "--list").out.splitlines()
+    assert len(listed) == 2
+    assert any("orchard.pdf" in line and "3 pages" in line for line in listed)
+
+    assert docsage("index", "--remove", english_pdf).code == 0
+    assert "orchard.pdf" not in docsage("index", "--list").out
+    assert english_pdf.exists()
+
+
+def test_removing_something_unknown_removes_nothing(docsage, english_pdf: Path) -> None:
+    docsage("index", english_pdf)
+    assert docsage("index", "--remove", english_pdf, "other.pdf").code == 2
+    assert "orchard.pdf" in docsage("index", "--list").out
+
+
+def test_search_shows_pages_for_people_and_json_for_programs(docsage, english_pdf: Path) -> None:
+    shown = docsage("search", "wells metres", english_pdf)
+    assert shown.code == 0
+    assert shown.out.splitlines()[0].strip().startswith("1. orchard.pdf, page 3")
+
+    found = json.loads(docsage("search", "wells metres", english_pdf, "-k", "1", "--json").out)
+    assert [(hit["ref"]["page"], hit["document"]) for hit in found["hits"]] == [(3, "orchard.pdf")]
+
+
+def test_trace_tells_what_happened(docsage, english_pdf: Path) -> None:
+    docsage("ask", "How many apple trees does the orchard at Linden Hill hold?", english_pdf)
+    tree = docsage("trace", "latest")
+    assert tree.code == 0
+    for word in ("plan", "page_retriever", "input: query=", "claims", "supported", "decision", "stopped:", "312"):
+        assert word in tree.out, word
+
+    events = [json.loads(line) for line in docsage("trace", "latest", "--json").out.splitlines()]
+    assert [event["seq"] for event in events] == list(range(len(events)))
+    assert docsage("trace", events[0]["run"]).out == tree.out
+
+
+def test_a_trace_with_fields_of_a_later_version_is_still_shown() -> None:
+    event = Event(
+        run="r", seq=0, ts="2024-01-01T00:00:00+00:00", kind="interrupted", node="agent", data={"new": 1, "deep": [1]}
+    )
+    written = StringIO()
+    Console(file=written, width=200).print(trace_tree([event]))
+    assert "new 1" in written.getvalue()
+    assert "deep: [1]" in written.getvalue()
+
+
+def test_escape_sequences_in_documents_do_not_reach_the_terminal() -> None:
+    assert harmless("a\x1b[2Jb\u202ec\nd") == "a[2Jbc\nd"
+
+
+def test_eval_writes_its_files_and_prints_tables(docsage, english_pdf: Path, tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "run"
+    (data / "documents").mkdir(parents=True)
+    english_pdf.rename(data / "documents" / "orchard.pdf")
+    rows = [
+        ("How many apple trees does the orchard at Linden Hill hold?", "312", "[1]", "Int"),
+        ("What is the annual salary of the spaceship captain?", "Not answerable", "[]", "None"),
+    ]
+    samples = [
+        {
+            "doc_id": "orchard.pdf",
+            "doc_type": "Brochure",
+            "question": question,
+            "answer": answer,
+            "evidence_pages": pages,
+            "evidence_sources": "['Pure-text (Plain-text)']" if pages != "[]" else "[]",
+            "answer_format": form,
+        }
+        for question, answer, pages, form in rows
+    ]
+    (data / "samples.json").write_text(json.dumps(samples))
+    command = ("eval", "mmlongbench-doc", "--data", data, "--out", out)
+
+    result = docsage(*command, "--json")
+    assert result.code == 0
+    summary = json.loads(result.out)
+    assert summary["retrieval"]["all_hit@1"]["value"] == 1.0
+    assert summary["abstention"]["recall"]["value"] == 1.0
+    assert "by evidence source" in result.err
+    assert json.loads((out / "summary.json").read_text()) == summary
+    lines = (out / "trajectories.jsonl").read_text()
+    assert [json.loads(line)["question_id"] for line in lines.splitlines()] == ["0000", "0001"]
+
+    assert docsage(*command).code == 0
+    assert (out / "trajectories.jsonl").read_text() == lines
+
+    refused = docsage(*command, "--limit", "1")
+    assert refused.code == 2
+    assert "--resume" in refused.err
+    assert docsage(*command, "--limit", "1", "--resume").code == 0
+
+
+def test_score_compares_with_a_reference(docsage, tmp_path: Path) -> None:
+    golden = tmp_path / "golden.jsonl"
+    golden.write_text('{"gold": "7", "pred": "7", "answer_format": "Int", "score": 1.0}\n')
+    assert docsage("score", "mmlongbench-doc", "--golden", golden).code == 0
+    golden.write_text('{"gold": "7", "pred": "8", "answer_format": "Int", "score": 1.0}\n')
+    wrong = docsage("score", "mmlongbench-doc", "--golden", golden)
+    assert wrong.code == 1
+    assert "row 1: ours 0.0, reference 1.0" in wrong.out
