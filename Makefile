@@ -11,10 +11,11 @@ OR_ABSTAIN := || test $$? -eq 3
 .PHONY: demo test check format lint types fast bench clean
 
 demo: $(VENV)/.installed
+	@mkdir -p out
 	@$(ASK) "How much was spent on dredging in 2025, in thousands of pounds?" samples/harbour-report.pdf $(OR_ABSTAIN)
-	@$(ASK) "How much shore power was delivered in the third quarter of 2025?" samples/harbour-report.pdf $(OR_ABSTAIN)
-	@$(ASK) "少儿阅览室的改造经费共计多少？" samples/scanned-notice.pdf $(OR_ABSTAIN)
-	@$(ASK) "誰是文昌書院的山長？" samples/classical-page.png $(OR_ABSTAIN)
+	@$(ASK) "Who has been chief pilot since March?" samples/harbour-report.pdf $(OR_ABSTAIN)
+	@$(ASK) "少儿科普讲座的名额是多少？" samples/scanned-notice.pdf $(OR_ABSTAIN)
+	@$(ASK) "縣丞馬良弼捐俸多少兩？" samples/classical-page.png $(OR_ABSTAIN)
 	@$(ASK) "How many cruise passengers came ashore in 2025?" samples/harbour-report.pdf $(OR_ABSTAIN)
 	@echo "The cited pages, with their boxes drawn, are in out/boxes."
 

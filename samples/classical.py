@@ -106,7 +106,7 @@ def _printed(pixels: pymupdf.Pixmap) -> Image.Image:
     ink = np.maximum(ink, 0.85 * np.maximum(np.roll(ink, 1, axis=1), np.roll(ink, -1, axis=1)))
     rough = _cloud(rng, ink.shape, 3) * 0.34 + _cloud(rng, ink.shape, 90) * 0.14
     ink = _blurred(ink, 1.15)
-    ink = np.clip((ink - 0.44 + rough * 0.5) * 4.2, 0, 1) * (0.88 + 0.16 * _cloud(rng, ink.shape, 70))
+    ink = np.clip((ink - 0.41 + rough * 0.5) * 4.2, 0, 1) * (0.88 + 0.16 * _cloud(rng, ink.shape, 70))
     paper = 1 + 0.03 * _cloud(rng, ink.shape, 140) + 0.012 * _cloud(rng, ink.shape, 6)
     colour = np.array([236, 222, 190], np.float32) * paper[..., None]
     colour = colour + np.clip(ink, 0, 1)[..., None] * (np.array([42, 36, 32], np.float32) - colour)

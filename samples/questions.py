@@ -31,6 +31,6 @@ QUESTIONS = (
     Question(LEAF, "誰是文昌書院的山長？", "沈端", "head"),
     Question(LEAF, "知縣陸衡撥寺田多少畝？", "三百二十畝", "land"),
     Question(LEAF, "縣丞馬良弼捐俸多少兩？", "四十兩", "gift"),
-    Question(LEAF, "從沈端學者有多少人？", "七十餘人", "pupils"),
+    Question(LEAF, "遠近從沈端學者有多少人？", "七十餘人", "pupils"),
     Question(LEAF, "文昌書院藏書多少卷？", None, None),
 )
