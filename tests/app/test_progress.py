@@ -1,0 +1,32 @@
+"""Progress: a bar on a terminal, one line a stage elsewhere, and nothing said twice."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from app.progress import TerminalProgress
+
+
+def _work(console: Console) -> None:
+    with TerminalProgress(console) as progress:
+        progress.start("reading", 2)
+        progress.advance()
+        progress.note("a.pdf is\nencrypted \x1b[31m")
+        progress.note("a.pdf is\nencrypted \x1b[31m")
+        progress.start("OCR", 0)
+        progress.start("vectors", 3)
+
+
+def test_off_a_terminal_each_stage_is_one_line() -> None:
+    written = StringIO()
+    _work(Console(file=written, width=80))
+    assert written.getvalue().splitlines() == ["reading: 2", "a.pdf is encrypted [31m", "vectors: 3"]
+
+
+def test_on_a_terminal_a_bar_shows_how_far_it_is() -> None:
+    written = StringIO()
+    _work(Console(file=written, width=100, force_terminal=True, color_system=None))
+    assert "0/3" in written.getvalue() or "1/2" in written.getvalue()
+    assert "vectors" in written.getvalue()

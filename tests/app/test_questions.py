@@ -1,0 +1,60 @@
+"""Question files in their three forms, and what is said about those that can't be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.questions import load_questions
+from retrieval.errors import InputError
+
+
+def _file(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.txt", "\ufeffHow many?\n\n何時？\n"),
+        ("q.json", '["How many?", {"question": "何時？"}]'),
+        ("q.jsonl", '{"question": "How many?"}\n"何時？"\n'),
+    ],
+)
+def test_the_three_forms_hold_the_same_questions(tmp_path: Path, name: str, text: str) -> None:
+    asked = load_questions(_file(tmp_path, name, text))
+    assert [a.question for a in asked] == ["How many?", "何時？"]
+    same = load_questions(_file(tmp_path, "other.txt", "何時？\nHow many?\n"))
+    assert {a.id for a in same} == {a.id for a in asked}
+
+
+def test_documents_beside_the_file_are_found_and_gold_fields_ignored(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").touch()
+    text = '[{"question": "q", "question_id": 7, "doc": "a.pdf", "gold": 1}, {"question": "q", "paths": ["b.pdf"]}]'
+    first, second = load_questions(_file(tmp_path, "q.json", text))
+    assert (first.id, first.paths) == ("7", (str(tmp_path / "a.pdf"),))
+    assert second.paths == ("b.pdf",)
+
+
+def test_the_same_question_twice_is_two_questions(tmp_path: Path) -> None:
+    first, second = load_questions(_file(tmp_path, "q.txt", "How many?\nHow many?\n"))
+    assert second.id == f"{first.id}-2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("q.txt", "\n", "holds no question"),
+        ("q.json", '{"question": "q"}', "holds a dict"),
+        ("q.json", "[", "is no JSON"),
+        ("q.jsonl", '{"question": "q"}\n{"query": "q"}\n', "line 2"),
+        ("q.jsonl", "[1]\n", "line 1"),
+        ("q.jsonl", '{"id": "a", "question": "q"}\n{"id": "a", "question": "r"}\n', "two questions with the id 'a'"),
+    ],
+)
+def test_a_file_that_cant_be_used_is_explained(tmp_path: Path, name: str, text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        load_questions(_file(tmp_path, name, text))
