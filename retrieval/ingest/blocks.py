@@ -8,15 +8,16 @@ lines are headings; what stands apart at the page's edge is header or footer; li
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from retrieval.ingest.fragments import DraftBlock, Fragment, Rect, shared, union
 from retrieval.ingest.order import Row
 from retrieval.types import BlockKind
 
+_BULLETS = "•●○◦▪■□►▶◆◇‣⁃∙·✓✔➢➤❖\uf0b7\uf0a7\uf0d8\uf076"
 _MARKER = re.compile(
-    r"(?:[•●○◦▪■□►▶◆◇‣⁃∙·✓✔➢➤❖\uf0b7\uf0a7\uf0d8]|[-–—*](?=\s)|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)](?=\s|$)|"
+    rf"(?:[{_BULLETS}]|[-–—*](?=\s)|\(?(?:\d{{1,3}}|[a-zA-Z]|[ivxIVX]{{1,5}})[.)](?=\s|$)|"
     r"\((?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})\)|[（(][一二三四五六七八九十]{1,3}[）)]|[①-⑳]|"
     r"[一二三四五六七八九十]{1,3}[、．]|\d{1,3}[、．])\s*"
 )
@@ -29,6 +30,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"”’)\]]?$")
 _EDGE = 0.085
 _CELL_GAP = 1.4
 _FULL_PICTURE = 0.8
+_BACKGROUND_LETTERS = 300
 
 
 @dataclass(slots=True)
@@ -45,25 +47,53 @@ class _Paragraph:
         return [i for row in self.rows for i in row.items]
 
 
+def find_figures(
+    fragments: Sequence[Fragment], pictures: Sequence[Rect], extent: tuple[float, float], least: float
+) -> list[Rect]:
+    """The pictures that are figures: not tiny, not nearly the whole page, not a background with text all over it."""
+    page = extent[0] * extent[1]
+    out: list[Rect] = []
+    for picture in sorted(pictures, key=_area, reverse=True):
+        if not least * page <= _area(picture) < _FULL_PICTURE * page or any(shared(picture, p) > 0.8 for p in out):
+            continue
+        if sum(len(f.text) for f in fragments if shared(f.box, picture) > 0.7) < _BACKGROUND_LETTERS:
+            out.append(picture)
+    return out
+
+
+def lines_on(fragments: Sequence[Fragment], figures: Sequence[Rect]) -> dict[int, int]:
+    """Which figure each fragment lies on, for those that lie on one."""
+    out: dict[int, int] = {}
+    for i, fragment in enumerate(fragments if figures else ()):
+        for n, figure in enumerate(figures):
+            if shared(fragment.box, figure) > 0.7:
+                out[i] = n
+                break
+    return out
+
+
 def find_blocks(
-    fragments: Sequence[Fragment], rows: Sequence[Row], pictures: Sequence[Rect], extent: tuple[float, float]
+    fragments: Sequence[Fragment],
+    rows: Sequence[Row],
+    figures: Sequence[Rect],
+    on_figure: Mapping[int, int],
+    extent: tuple[float, float],
 ) -> list[DraftBlock]:
     """Blocks in reading order; every fragment belongs to exactly one. Boxes are in points."""
-    width, height = extent
     usual = _usual_size(fragments)
-    figures = [p for p in pictures if (p[2] - p[0]) * (p[3] - p[1]) < _FULL_PICTURE * width * height]
-    on_figure = _lines_on(fragments, figures)
     blocks: list[DraftBlock] = []
-    for first, region in _by_region([r for r in rows if not all(i in on_figure for i in r.items)]):
-        blocks.extend(_region_blocks(fragments, region, usual, first))
-    margins = _margin_kinds(blocks, fragments, extent, usual)
-    for n, kind in margins.items():
+    for region in _by_region([r for r in rows if r.items[0] not in on_figure]):
+        blocks.extend(_region_blocks(fragments, region, usual))
+    for n, kind in _margin_kinds(blocks, fragments, extent, usual).items():
         blocks[n].kind = kind
-    taken = {i for block in blocks for i in block.lines}
     for n, figure in enumerate(figures):
-        lines = [i for row in rows for i in row.items if on_figure.get(i) == n and i not in taken]
-        blocks.append(DraftBlock("figure", figure, lines))
-    return _in_order(blocks, rows)
+        lines = sorted(i for i, on in on_figure.items() if on == n)
+        blocks.append(DraftBlock("figure", union([figure, *(fragments[i].box for i in lines)]), lines))
+    return _in_order(blocks)
+
+
+def _area(box: Rect) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _usual_size(fragments: Sequence[Fragment]) -> float:
@@ -75,31 +105,17 @@ def _usual_size(fragments: Sequence[Fragment]) -> float:
     return max(weight, key=lambda s: weight[s]) if weight else 10.0
 
 
-def _lines_on(fragments: Sequence[Fragment], figures: Sequence[Rect]) -> dict[int, int]:
-    """Which figure each fragment lies on, for those that lie on one."""
-    if not figures:
-        return {}
-    out: dict[int, int] = {}
-    for i, fragment in enumerate(fragments):
-        for n, figure in enumerate(figures):
-            if shared(fragment.box, figure) > 0.7:
-                out[i] = n
-                break
-    return out
-
-
-def _by_region(rows: Sequence[Row]) -> list[tuple[bool, list[Row]]]:
-    """Rows split by region; the flag says whether a row is the first of the page."""
-    out: list[tuple[bool, list[Row]]] = []
+def _by_region(rows: Sequence[Row]) -> list[list[Row]]:
+    out: list[list[Row]] = []
     for row in rows:
-        if out and out[-1][1][-1].region == row.region:
-            out[-1][1].append(row)
+        if out and out[-1][-1].region == row.region:
+            out[-1].append(row)
         else:
-            out.append((not out, [row]))
+            out.append([row])
     return out
 
 
-def _region_blocks(fragments: Sequence[Fragment], rows: list[Row], usual: float, first: bool) -> list[DraftBlock]:
+def _region_blocks(fragments: Sequence[Fragment], rows: list[Row], usual: float) -> list[DraftBlock]:
     out: list[DraftBlock] = []
     start = 0
     for begin, end in _table_runs(fragments, rows):
@@ -128,10 +144,16 @@ def _table_runs(fragments: Sequence[Fragment], rows: list[Row]) -> list[tuple[in
             if cells[stop] > 1:
                 last, wide = stop, wide + 1
             stop += 1
-        if wide >= 3 and wide * 2 >= last + 1 - n:
+        if wide >= 3 and wide * 2 >= last + 1 - n and _short_cells(fragments, rows[n : last + 1]):
             runs.append((n, last + 1))
         n = last + 1
     return runs
+
+
+def _short_cells(fragments: Sequence[Fragment], rows: Sequence[Row]) -> bool:
+    """Cells hold a few words; running text in two columns has longer pieces."""
+    items = [i for row in rows if len(row.items) > 1 for i in row.items]
+    return sum(len(fragments[i].text) for i in items) < 38 * len(items)
 
 
 def _cells(fragments: Sequence[Fragment], row: Row) -> int:
@@ -169,15 +191,15 @@ def _paragraphs(fragments: Sequence[Fragment], rows: list[Row], usual: float) ->
     right = max(r.box[2] for r in rows)
     groups: list[_Paragraph] = []
     for row in rows:
-        head = fragments[row.items[0]]
         size = max((fragments[i].size for i in row.items), default=usual)
         bold = all(fragments[i].bold for i in row.items)
         kind = _opening(fragments, row)
+        if kind == "list_item" and groups and _runs_on(groups[-1], row, (left, right), fragments):
+            kind = None
         if groups and kind is None and _joins(groups[-1], row, (left, right), size, bold, fragments):
             groups[-1].rows.append(row)
             continue
         groups.append(_Paragraph([row], kind or "paragraph", size, bold))
-        del head
     return [_finished(group, fragments, usual) for group in groups]
 
 
@@ -196,6 +218,16 @@ def _opening(fragments: Sequence[Fragment], row: Row) -> BlockKind | None:
     if found and (len(text) > found.end() or len(row.items) > 1):
         return "list_item"
     return None
+
+
+def _runs_on(group: _Paragraph, row: Row, edges: tuple[float, float], fragments: Sequence[Fragment]) -> bool:
+    """Whether a line that looks like an item (a dash, "2.") only continues the full line above it."""
+    text = fragments[row.items[0]].text
+    last = group.rows[-1]
+    if text[0] in _BULLETS or _SENTENCE_END.search(fragments[last.items[-1]].text) or group.kind == "heading":
+        return False
+    full = last.box[2] > edges[1] - 0.06 * (edges[1] - edges[0])
+    return full and len(group.rows) > 1 and abs(row.box[0] - last.box[0]) < 0.3 * group.size
 
 
 def _joins(
@@ -266,10 +298,9 @@ def _margin_kinds(
     return out if len(out) < len(blocks) else {}
 
 
-def _in_order(blocks: list[DraftBlock], rows: Sequence[Row]) -> list[DraftBlock]:
+def _in_order(blocks: list[DraftBlock]) -> list[DraftBlock]:
     """Blocks by their first line; a picture without text stands before the first block that begins below its top."""
-    place = {i: n for n, i in enumerate(i for row in rows for i in row.items)}
-    textual = sorted((b for b in blocks if b.lines), key=lambda b: place[b.lines[0]])
+    textual = sorted((b for b in blocks if b.lines), key=lambda b: b.lines[0])
     for figure in (b for b in blocks if not b.lines):
         at = next((n for n, b in enumerate(textual) if b.box[1] >= figure.box[1] and _beside(b.box, figure.box)), None)
         textual.insert(len(textual) if at is None else at, figure)

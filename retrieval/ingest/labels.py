@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from retrieval.types import NO_LABEL
 
@@ -24,20 +25,28 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _HAN = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0}
 
 
-def candidates(lines: Iterable[tuple[str, float, float]]) -> list[str]:
-    """What could be the page's printed number, the likeliest first: lines (text, y1, y2 in [0, 1]) at the edge."""
-    strong: list[str] = []
-    weak: list[str] = []
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What could be a page's printed number: `alone` stands by itself or is named a page, `within` ends a line."""
+
+    alone: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+
+
+def candidates(lines: Iterable[tuple[str, float, float]]) -> Candidates:
+    """Candidates among the lines (text, y1, y2 in [0, 1]) at the page's top and bottom edge."""
+    alone: list[str] = []
+    within: list[str] = []
     for text, y1, y2 in lines:
         if (y2 > _ZONE and y1 < 1 - _ZONE) or len(text) > 160:
             continue
         if found := _ALONE.fullmatch(text) or _OF.fullmatch(text):
-            strong.append(found[1])
+            alone.append(found[1])
         elif found := _NAMED.search(text):
-            strong.append(found[1] or found[2])
+            alone.append(found[1] or found[2])
         else:
-            weak.extend(m[1] for m in (_AT_END.search(text), _AT_START.search(text)) if m)
-    return list(dict.fromkeys(strong + weak))
+            within.extend(m[1] for m in (_AT_END.search(text), _AT_START.search(text)) if m)
+    return Candidates(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(within)))
 
 
 def number(label: str) -> tuple[str, int] | None:
@@ -78,39 +87,35 @@ def _han(text: str) -> int | None:
     return total + _HAN.get(units.lstrip("〇零"), 0)
 
 
-def printed_labels(found: Mapping[int, Sequence[str]], pages: int) -> dict[int, str]:
+def printed_labels(found: Mapping[int, Candidates], pages: int) -> dict[int, str]:
     """The label of each page (1-based), "none" where there is none.
 
-    A printed number is believed when it advances with the pages: the same numbering, the same distance between number
-    and physical page, on another page nearby. A document of one page is believed when its candidate stands alone.
+    A printed number is believed when it advances with the pages: the same numbering at the same distance from the
+    physical page number on a few pages. On a document of one page it is believed when it stands alone.
     """
     if pages == 1:
-        return {1: NO_LABEL}
+        alone = [text for text in found.get(1, Candidates()).alone if number(text)]
+        return {1: alone[0] if len(alone) == 1 else NO_LABEL}
     votes: Counter[tuple[str, int]] = Counter()
     for page, texts in found.items():
-        votes.update({(n[0], n[1] - page) for t in texts if (n := number(t))})
+        votes.update({key for text in (*texts.alone, *texts.within) if (key := _key(text, page))})
+    least = 3 if pages > 6 else 2
     out: dict[int, str] = {}
     for page in range(1, pages + 1):
-        best, best_weight = NO_LABEL, 1
-        for text in found.get(page, ()):
-            numbered = number(text)
-            if numbered is None:
-                continue
-            weight = votes[numbered[0], numbered[1] - page]
-            if weight > best_weight:
-                best, best_weight = text, weight
+        texts = found.get(page, Candidates())
+        best, weight = NO_LABEL, least - 1
+        for text in (*texts.alone, *texts.within):
+            key = _key(text, page)
+            if key and votes[key] > weight:
+                best, weight = text, votes[key]
         out[page] = best
-    least = 3 if pages > 6 else 2
-    believed = {k for k, n in votes.items() if n >= least}
-    return {
-        page: label if label != NO_LABEL and _key(label, page) in believed else NO_LABEL for page, label in out.items()
-    }
+    return out
 
 
-def _key(label: str, page: int) -> tuple[str, int]:
-    numbered = number(label)
-    assert numbered is not None
-    return numbered[0], numbered[1] - page
+def _key(text: str, page: int) -> tuple[str, int] | None:
+    """(numbering, distance from the physical page): the same on every page of a run."""
+    numbered = number(text)
+    return (numbered[0], numbered[1] - page) if numbered else None
 
 
 def is_plain_count(labels: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from retrieval.settings import OcrSettings
 
 Pixels = NDArray[np.uint8]
 _TALL = 1.5
+_DETECTION_SIDE = 1440
 
 
 @dataclass(slots=True)
@@ -38,8 +39,10 @@ class OcrEngine(Protocol):
 class RapidOcr:
     """PP-OCRv6 from RapidOCR's wheel, on one thread: parallel pages beat parallel operators.
 
-    Lines are recognised one by one: RapidOCR's default batches of six pad every line to the longest one of its batch,
-    which costs a quarter more on a CPU.
+    Measured against RapidOCR's defaults: lines recognised one by one (batches of six are padded to the longest line)
+    and short ones padded to 160 pixels only take a third less time; detection on at most 1440 pixels a side finds no
+    fewer words and peaks at 180 MB less. The classifier of upside-down lines costs 1 % and tells which way sideways
+    text stands.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -51,7 +54,10 @@ class RapidOcr:
                 "Global.log_level": "critical",
                 "EngineConfig.onnxruntime.intra_op_num_threads": threads,
                 "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                "Det.limit_type": "max",
+                "Det.limit_side_len": _DETECTION_SIDE,
                 "Rec.rec_batch_num": 1,
+                "Rec.rec_img_shape": [3, 48, 160],
             }
         )
 

@@ -8,6 +8,7 @@ that all lines so far leave free; a line that crosses the last gutter ends the c
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from retrieval.ingest.fragments import Fragment, Rect, to_frame
@@ -39,21 +40,27 @@ class _Item:
     digits: int
 
 
-def reading_rows(fragments: list[Fragment], width: float, height: float) -> list[Row]:
-    """The rows of a page in reading order. Text turned another way than most of the page comes last."""
+def reading_rows(
+    fragments: Sequence[Fragment], lines: Iterable[int], extent: tuple[float, float], *, region: int = 0
+) -> list[Row]:
+    """The rows of some of a page's fragments in reading order; regions are numbered from `region`.
+
+    Text turned another way than most comes last.
+    """
+    width, height = extent
     by_frame: dict[int, list[int]] = {}
     weight: Counter[int] = Counter()
-    for i, f in enumerate(fragments):
-        turn = f.frame_turn
+    for i in lines:
+        turn = fragments[i].frame_turn
         by_frame.setdefault(turn, []).append(i)
-        weight[turn] += len(f.text)
+        weight[turn] += len(fragments[i].text)
     rows: list[Row] = []
     for turn, _ in weight.most_common():
-        extent = (height, width) if turn in (90, 270) else (width, height)
+        turned = (height, width) if turn in (90, 270) else extent
         items = [_item(i, fragments[i], to_frame(fragments[i].box, turn, width, height)) for i in by_frame[turn]]
-        for group in _arrange(items, extent):
-            region = rows[-1].region + 1 if rows else 0
+        for group in _arrange(items, turned):
             rows.extend(Row([it.index for it in row], _extent(row), region, turn) for row in _rows(group))
+            region += 1
     return rows
 
 

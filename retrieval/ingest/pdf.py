@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,10 @@ import pymupdf
 from retrieval.errors import PasswordNeeded, UnreadableDocument
 from retrieval.ingest.fragments import Fragment, Rect, Turn, on_page, shared
 
-_FLAGS = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES
+_FLAGS = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES
+_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\t]")
+_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff]")
+_RADICALS = re.compile("[\u2e80-\u2fdf]")
 _BOLD = 16
 _TOO_MANY_PICTURES = 400
 _ROMAN = (
@@ -94,10 +99,18 @@ def page_fragments(page: Any) -> list[Fragment]:
     return out
 
 
+def clean(text: str) -> str:
+    """Text with plain spaces, no invisible characters, and Han characters where the font names their radicals."""
+    text = _INVISIBLE.sub("", _SPACES.sub(" ", text)).replace("\u00ad", "-")
+    if _RADICALS.search(text):
+        text = _RADICALS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    return text.strip()
+
+
 def _fragment(line: dict[str, Any], matrix: tuple[float, ...] | None, rotation: int) -> Fragment | None:
     spans = line["spans"]
     text = spans[0]["text"] if len(spans) == 1 else "".join([s["text"] for s in spans])
-    text = text.strip()
+    text = text.strip() if text.isascii() else clean(text)
     if not text:
         return None
     span = spans[0] if len(spans) == 1 else max(spans, key=lambda s: len(s["text"]))

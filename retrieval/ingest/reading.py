@@ -13,13 +13,13 @@ import numpy as np
 from retrieval.errors import UnreadableDocument
 from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
-from retrieval.ingest.blocks import find_blocks
-from retrieval.ingest.columns import join_columns
+from retrieval.ingest.blocks import find_blocks, find_figures, lines_on
 from retrieval.ingest.figures import FigureText
 from retrieval.ingest.fragments import Draft, Fragment, Rect
+from retrieval.ingest.joins import join_columns, join_markers
 from retrieval.ingest.ocr import OcrEngine, Pixels, make_engine
 from retrieval.ingest.order import reading_rows
-from retrieval.ingest.quality import Judgement, judge
+from retrieval.ingest.quality import Judgement, judge, plausibility
 from retrieval.ingest.scan import read_image, read_tiles
 from retrieval.settings import OcrSettings
 from retrieval.types import BBox, DocumentKind
@@ -27,6 +27,8 @@ from retrieval.types import BBox, DocumentKind
 _LETTER = (612.0, 792.0)
 _STAMP_LETTERS = 40
 _PICTURE_SHARE = 0.6
+_SOUND = 0.5
+_SURE = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +81,50 @@ def _text_draft(source: Source, number: int) -> Draft:
         return Draft(number, width, height, needs_ocr=True)
     page = _document(source.path, source.passwords)[number - 1]
     draft = Draft(number, *pdf.page_size(page))
-    fragments = join_columns(pdf.page_fragments(page))
+    fragments = join_markers(join_columns(pdf.page_fragments(page)))
     pictures = pdf.page_pictures(page)
-    judgement = judge("\n".join(f.text for f in fragments))
+    judgement = _judged(fragments, pictures, draft)
     if judgement.verdict != "good":
         draft.needs_ocr = bool(fragments or pictures or page.get_bboxlog())
         draft.note = judgement.reason if fragments else ""
         if judgement.verdict == "garbage":
             fragments = []
-    elif pictures and _is_picture(fragments, pictures, draft):
-        draft.needs_ocr, draft.note = True, "hardly any text over a picture"
     return arrange(draft, fragments, pictures, source.ocr)
 
 
-def _is_picture(fragments: list[Fragment], pictures: list[Rect], draft: Draft) -> bool:
-    """Whether a page is a picture with a stamp or a page number on it, and so has to be read by OCR."""
-    if sum(len(f.text) for f in fragments) > _STAMP_LETTERS:
-        return False
+def _judged(fragments: list[Fragment], pictures: list[Rect], draft: Draft) -> Judgement:
+    """The verdict on a page's text layer; over a picture of the whole page it is looked at more closely."""
+    text = "\n".join(f.text for f in fragments)
+    judgement = judge(text)
+    if judgement.verdict != "good" or not pictures:
+        return judgement
     largest = max((p[2] - p[0]) * (p[3] - p[1]) for p in pictures)
-    return largest > _PICTURE_SHARE * draft.width * draft.height
+    if largest < _PICTURE_SHARE * draft.width * draft.height:
+        return judgement
+    if len(text) <= _STAMP_LETTERS:
+        return Judgement("garbage", "hardly any text over a picture")
+    sound = plausibility(text)
+    if sound is not None and sound < _SOUND:
+        return Judgement("suspicious", "text layer over a scan reads badly")
+    return judgement
 
 
 def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], settings: OcrSettings) -> Draft:
-    """Put fragments into reading order and find their blocks."""
+    """Put fragments into reading order and find their blocks; text on a figure is read after the rest."""
     extent = (draft.width, draft.height)
-    area = draft.width * draft.height
-    pictures = [p for p in pictures if (p[2] - p[0]) * (p[3] - p[1]) >= settings.figure_min_area * area]
-    rows = reading_rows(fragments, *extent)
+    figures = find_figures(fragments, pictures, extent, settings.figure_min_area)
+    on_figure = lines_on(fragments, figures)
+    rows = reading_rows(fragments, [i for i in range(len(fragments)) if i not in on_figure], extent)
+    for n in range(len(figures)):
+        lines = [i for i, figure in on_figure.items() if figure == n]
+        rows.extend(reading_rows(fragments, lines, extent, region=rows[-1].region + 1 if rows else 0))
     order = [i for row in rows for i in row.items]
     place = {i: n for n, i in enumerate(order)}
     draft.fragments = [fragments[i] for i in order]
     for row in rows:
         row.items = [place[i] for i in row.items]
-    draft.blocks = find_blocks(draft.fragments, rows, pictures, extent)
-    draft.has_figures = any(b.kind == "figure" for b in draft.blocks)
+    draft.blocks = find_blocks(draft.fragments, rows, figures, {place[i]: n for i, n in on_figure.items()}, extent)
+    draft.has_figures = bool(figures)
     upright = sum(len(f.text) for f in fragments if f.vertical)
     if 2 * upright > sum(len(f.text) for f in fragments):
         draft.writing = "vertical"
@@ -134,23 +146,28 @@ def _scan_draft(source: Source, page: int) -> Draft:
         return arrange(draft, fragments, [], source.ocr)
     opened = _document(source.path, source.passwords)[page - 1]
     draft = Draft(page, *pdf.page_size(opened))
-    layer = join_columns(pdf.page_fragments(opened))
-    judgement = judge("\n".join(f.text for f in layer))
+    layer = join_markers(join_columns(pdf.page_fragments(opened)))
+    pictures = pdf.page_pictures(opened)
+    judgement = _judged(layer, pictures, draft)
     fragments = read_tiles(
         engine, (draft.width, draft.height), source.ocr, lambda clip: _pixels(opened, clip, source.ocr)
     )
     if layer:
         fragments, draft.note = _better(layer, judgement, fragments)
-    return arrange(draft, fragments, pdf.page_pictures(opened), source.ocr)
+    return arrange(draft, fragments, pictures if fragments is layer else [], source.ocr)
 
 
 def _better(layer: list[Fragment], judgement: Judgement, read: list[Fragment]) -> tuple[list[Fragment], str]:
+    """OCR's lines, unless the text layer is only suspicious and OCR is neither sure nor more plausible."""
     if judgement.verdict == "suspicious":
         letters = sum(len(f.text) for f in read)
         sure = sum(f.confidence * len(f.text) for f in read) / letters if letters else 0.0
-        if sure < 0.8 or letters < 0.5 * sum(len(f.text) for f in layer):
+        before = plausibility("\n".join(f.text for f in layer))
+        after = plausibility("\n".join(f.text for f in read))
+        sounder = before is not None and after is not None and after > before + 0.05
+        if letters < 0.4 * sum(len(f.text) for f in layer) or (sure < _SURE and not sounder):
             return layer, judgement.reason + "; kept, because OCR is no surer"
-    return read, (judgement.reason or "hardly any text over a picture") + "; read by OCR"
+    return read, judgement.reason + "; read by OCR"
 
 
 def read_figures(job: FigureJob) -> FigureText:
@@ -164,7 +181,8 @@ def read_figures(job: FigureJob) -> FigureText:
             clip = (box.x1 * width, box.y1 * height, box.x2 * width, box.y2 * height)
             pixels = _pixels(opened, clip, source.ocr)
             fragments = read_image(_engine(source.ocr, source.threads), pixels, clip, source.ocr)
-            order = [i for row in reading_rows(fragments, width, height) for i in row.items]
+            rows = reading_rows(fragments, range(len(fragments)), (width, height))
+            order = [i for row in rows for i in row.items]
             read.append((box, [fragments[i] for i in order]))
     except pdf.READ_ERRORS as error:
         return FigureText(page, 1.0, 1.0, [], problem=str(error) or type(error).__name__)

@@ -1,12 +1,17 @@
-"""Vertical writing in PDFs: MuPDF gives its characters one by one; here they become columns again."""
+"""Pieces that MuPDF gives apart and that are one line: characters of vertical writing, a marker and its text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from retrieval.ingest.fragments import Fragment, union
 
 _MAX_PIECE = 2
+_MARKER = re.compile(
+    r"(?:[•●○◦▪■□►▶◆◇‣⁃∙·✓✔➢➤❖\uf0b7\uf0a7\uf0d8\uf076–—*-]|\(?[0-9A-Za-z]{1,3}[.)]|\d{1,2}(?:\.\d{1,2}){0,3}\.?)"
+)
+_MARKER_GAP = 3.0
 
 
 def join_columns(fragments: Sequence[Fragment]) -> list[Fragment]:
@@ -47,3 +52,24 @@ def _closed(column: list[Fragment]) -> list[Fragment]:
     head = column[0]
     text = "".join(f.text for f in column)
     return [Fragment(text, union(f.box for f in column), head.size, 0, True, head.bold)]
+
+
+def join_markers(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """A bullet or number and the text that follows it on its line, in content order, joined to one line."""
+    out: list[Fragment] = []
+    for f in fragments:
+        if out and len(out[-1].text) <= 8 and f.turn == 0 and _belongs(out[-1], f):
+            marker = out.pop()
+            f = Fragment(f"{marker.text} {f.text}", union((marker.box, f.box)), f.size, 0, False, f.bold)
+        out.append(f)
+    return out
+
+
+def _belongs(marker: Fragment, text: Fragment) -> bool:
+    if marker.turn or marker.vertical or text.vertical or not (text.text[0].isalpha() or len(text.text) > 12):
+        return False
+    gap = text.box[0] - marker.box[2]
+    if not -0.2 * text.size < gap < _MARKER_GAP * text.size:
+        return False
+    offset = (marker.box[1] + marker.box[3]) / 2 - (text.box[1] + text.box[3]) / 2
+    return abs(offset) < 0.35 * text.size and _MARKER.fullmatch(marker.text) is not None
