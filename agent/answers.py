@@ -12,14 +12,25 @@ from agent.ranking import WANTED, Scored, wanted_values
 from agent.reading import Unit
 from agent.tables import Cell
 from agent.values import Value, values, years
+from tools.characters import normalize
 
 _NAME = re.compile(
     r"(?:[A-Z][\w&.’'-]*|\b[A-Z]{2,})(?:\s+(?:(?:of|the|de|van|von|for|&)\s+)*(?:[A-Z0-9][\w&.’'-]*|\b[A-Z]{2,}))*"
 )
-_HAN_NAME = re.compile(r"[\u3400-\u9fff·]{2,12}")
+_SURNAMES = (
+    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方"
+    "俞任袁柳鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵汪祁毛禹狄米贝明臧计成戴"
+    "宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯管卢莫房解丁宣邓单洪包"
+    "左石崔吉龚程邢裴陆荣翁荀甄家封储靳段焦巴谷车侯全班秋仲宁仇甘祖武符刘景詹束龙叶司黎白蒲卓池乔闻党谭申冉桑桂温庄晏"
+    "柴瞿阎慕连习艾向古易廖终步都耿满欧利越师巩聂辛简饶曾沙丰关查游权盖益"
+)
+_BEARER = re.compile(rf"([{_SURNAMES}][\u3400-\u9fff]{{1,2}}?)(?:担任|出任|[为是任])")
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|can't|isn't|aren't|wasn't|doesn't|don't|didn't|won't)\b|不|没有|沒有|未|无|無|非",
     re.I,
+)
+_MEASURE = re.compile(
+    r"[餘余多]?(?:[万萬亿億]?[元人個个條条種种次位名座所家卷首篇畝亩兩两步丈尺寸里斤石匹戶户口歲岁年月日天回件册本页枚间間層层]|小时|分钟|公里|平方米)?"
 )
 _LONGEST = 320
 
@@ -33,8 +44,11 @@ class Pick:
     head: str = ""
 
 
-def pick(question: Question, best: Scored) -> Pick | None:
-    """The answer that one unit gives, None when it holds nothing of the wanted type."""
+def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
+    """The answer that one unit gives, None when it holds nothing of the wanted type.
+
+    Where a name is wanted, `strict` takes nothing else; otherwise the sentence is the answer when it has no name.
+    """
     unit = best.unit
     if question.options and (option := _option(question, unit)):
         return Pick(option, unit)
@@ -46,6 +60,8 @@ def pick(question: Question, best: Scored) -> Pick | None:
         return Pick(words[0] if yes else words[1], unit)
     if question.answer_type == "name" and (name := _name(question, unit)):
         return Pick(name, unit)
+    if question.answer_type == "name" and strict:
+        return None
     if unit.cells and (cell := best_cell(question, unit)) is not None and question.answer_type in ("text", "number"):
         return Pick(cell.text.strip(), unit, cell.head)
     return Pick(shortened(unit.text), unit)
@@ -95,30 +111,39 @@ def _cell_pick(question: Question, unit: Unit) -> Pick | None:
 
 
 def _value_pick(question: Question, unit: Unit) -> Pick | None:
-    found = wanted_values(question, unit.text)
+    found = [value for value in wanted_values(question, unit.text) if not _referring(unit.text, value)]
+    if question.counter:
+        counted = [value for value in found if question.counter in normalize(_counter(unit.text, value)).text]
+        found = counted or ([] if question.answer_type == "count" else found)
     if not found:
         return None
     kinds = [v for v in found if v.kind == question.answer_type] or found
     best = min(kinds, key=lambda v: (_distance(question, unit.text, v), v.start))
-    return Pick(best.text.strip(" ,."), unit)
+    return Pick(best.text.strip(" ,.") + _counter(unit.text, best), unit)
+
+
+def _counter(text: str, value: Value) -> str:
+    """The Chinese measure word after a value ("餘人", "畝"), which belongs to it; empty when there is none."""
+    match = _MEASURE.match(text, value.stop)
+    return match.group() if match and value.kind in ("number", "money") else ""
 
 
 def _distance(question: Question, text: str, value: Value) -> float:
     """How far a value stands from the question's terms; words right after a count weigh more."""
     after = set(terms(text[value.stop : value.stop + 40])[:3])
     near = set(terms(text[max(value.start - 80, 0) : value.stop + 80]))
+    reach = 8 if is_chinese(text) else 30
+    closest = set(terms(text[max(value.start - reach, 0) : value.stop + reach]))
     wanted = set(question.terms)
-    penalty = 0.5 if _referring(text, value) else 0.0
-    return (
-        penalty
-        - len(near & wanted) / (len(wanted) or 1)
-        - (0.5 * len(after & wanted) if question.answer_type == "count" else 0)
-    )
+    counted = 0.5 * len(after & wanted) if question.answer_type == "count" else 0.0
+    return -(len(near & wanted) + 0.5 * len(closest & wanted)) / (len(wanted) or 1) - counted
 
 
 def _referring(text: str, value: Value) -> bool:
-    """Whether a number only names a place, like the 3 of "Table 3" or "(3)" or "[3]"."""
+    """Whether a number only names a place, like the 3 of "Table 3" or "(3)" or "[3]", or opens a list item."""
     before = text[max(value.start - 9, 0) : value.start]
+    if not before.strip() and text[value.stop : value.stop + 1] in ("、", "．", ")", "）"):
+        return True
     return bool(re.search(r"(?:table|figure|fig\.?|page|note|item|section|step|chapter|[(\[第])\s*$", before, re.I))
 
 
@@ -132,21 +157,32 @@ def _option(question: Question, unit: Unit) -> str | None:
 def _name(question: Question, unit: Unit) -> str | None:
     """A name in the unit that the question doesn't give, nearest to the question's terms."""
     if unit.cells:
-        return unit.label if unit.label and not set(terms(unit.label)) <= set(question.terms) else None
+        named = unit.label and not set(terms(unit.label)) <= set(question.terms)
+        cell = None if named else best_cell(question, unit)
+        return unit.label if named else cell.text.strip() if cell else None
+    return _han_name(question, unit.text) if is_chinese(unit.text) else _english_name(question, unit.text)
+
+
+def _english_name(question: Question, text: str) -> str | None:
     asked = question.text.lower()
-    text = unit.text
     found: list[tuple[int, int, str]] = []
     for match in _NAME.finditer(text):
         name = match.group().strip(" .,’'")
-        first_word = match.start() == 0 and " " not in name
-        if len(name) < 2 or name.lower() in asked or not set(terms(name)) - set(question.terms) or first_word:
+        opener = match.start() == 0 and " " not in name
+        if opener or len(name) < 2 or name.lower() in asked or not set(terms(name)) - set(question.terms):
             continue
         near = set(terms(text[max(match.start() - 60, 0) : match.end() + 60])) & set(question.terms)
         found.append((-len(near), match.start(), name))
-    if found:
-        return min(found)[2]
-    if is_chinese(text) and len(text) <= 24:
-        return text
+    return min(found)[2] if found else None
+
+
+def _han_name(question: Question, text: str) -> str | None:
+    """Who bears a role: the name before 為, 是, 任 or the name after the role; else a text as short as a name."""
+    folded = normalize(text)
+    for match in _BEARER.finditer(folded.text):
+        role = folded.text[match.end() : match.end() + 8]
+        if set(terms(role)) & set(question.terms):
+            return folded.quote(*match.span(1))
     return None
 
 

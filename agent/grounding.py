@@ -13,7 +13,7 @@ from agent.synthesizer import Draft
 from agent.types import Fact
 from retrieval.types import PageHit, PageRef
 from tools.base import Pages, ToolContext, evidence_id
-from tools.regions import Quote, located, region_of
+from tools.regions import Quote, located, place
 from tools.types import Evidence
 
 
@@ -44,13 +44,8 @@ async def locate(quotes: Sequence[Quote], executor: Executor, context: ToolConte
 
 
 def _located_fast(pages: Pages, quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    found = []
-    for quote in quotes:
-        page = pages.page(quote.page)
-        boxes = [page.lines[i].bbox for i in quote.lines if i < len(page.lines)]
-        if boxes:
-            found.append(located(quote, region_of(page, boxes), origin="fast_blocks"))
-    return tuple(found)
+    placed = [(quote, place(page := pages.page(quote.page), page, quote)) for quote in quotes]
+    return tuple(located(quote, region, origin="fast_blocks") for quote, region in placed if region is not None)
 
 
 def fact_records(draft: Draft, evidence: Sequence[Evidence]) -> tuple[Fact, ...]:

@@ -4,54 +4,48 @@ from __future__ import annotations
 
 import math
 import re
-import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from retrieval.text.tokens import is_cjk
+from retrieval.text.tokens import terms as index_terms
 from tools.characters import normalize
 from tools.terms import STOP_WORDS
 
-_TOKEN = re.compile(r"[a-z0-9\u00c0-\u024f]+(?:[.,'’][a-z0-9\u00c0-\u024f]+)*|[\u3400-\u9fff\uf900-\ufaff]+")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_TOKEN = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
+_FISCAL = re.compile(r"\bfy\s?(?=\d{4}\b)", re.IGNORECASE)
 _CHINESE_ASKING = re.compile(
-    r"请问|是多少|有多少|多少|什么|怎么样|怎么|怎样|如何|哪一个|哪一年|哪年|哪个|哪些|哪里|何时|何人|何处|是谁|为何|为什么|是否|是不是"
-    r"|根据|文中|本文|报告|一共|总共|[谁吗呢么几哪请问的了是在和与及有其之于以而也就都被把为]"
+    r"请问|是多少|有多少|多少|什么|怎么样|怎么|怎样|如何|哪一个|哪一天|哪一年|哪年|哪个|哪些|哪里|何时|何人|何处|是谁|为何|为什么"
+    r"|是否|是不是|根据|文中|本文|报告|一共|总共|[谁吗呢么几哪请问的了是在和与及有其之于以而也就都被把为]"
 )
-_FISCAL = re.compile(r"fy\d{4}")
-_LOCAL = threading.local()
+_EMPTY_WORDS = STOP_WORDS | {"much", "many", "name"}
+
+_LIGHT = frozenset(
+    index_terms(
+        "spent spend delivered total amount value number shown show mentioned mention described reported compared using"
+        " used use made make different type types kind kinds called come came took take following table figure part"
+        " increase decrease percentage percent share highest lowest largest most least first second third provide"
+        " overall based related exactly currently"
+    )
+)
 
 
 def is_chinese(text: str) -> bool:
     """Whether a text holds Chinese characters."""
-    return _HAN.search(text) is not None
-
-
-def _stem(word: str) -> str:
-    # A PyStemmer object keeps a buffer of its own, so each thread has one.
-    stemmer = getattr(_LOCAL, "stemmer", None)
-    if stemmer is None:
-        import Stemmer
-
-        stemmer = _LOCAL.stemmer = Stemmer.Stemmer("english")
-    stem: str = stemmer.stemWord(word)
-    return stem
+    return any(is_cjk(char) for char in text)
 
 
 @lru_cache(maxsize=20_000)
 def terms(text: str) -> tuple[str, ...]:
-    """All terms of a text in order: stems without stop words, and pairs of neighbouring Chinese characters."""
-    found: list[str] = []
-    for token in _TOKEN.findall(normalize(text).text.lower()):
-        if _HAN.match(token):
-            found += [token[i : i + 2] for i in range(len(token) - 1)] or [token]
-            continue
-        word = token.replace(",", "").replace("’", "'").removesuffix("'s")
-        word = word[2:] if _FISCAL.fullmatch(word) else word
-        if word not in STOP_WORDS:
-            found.append(_stem(word))
-    return tuple(found)
+    """All terms of a text in order: stems without stop words, and pairs of neighbouring Chinese characters.
+
+    They are the index terms of retrieval without single Chinese characters, which tell too little on their own.
+    """
+    found = index_terms(_FISCAL.sub("", text))
+    kept = tuple(t for t in found if t not in _EMPTY_WORDS and (len(t) > 1 or not is_cjk(t)))
+    return kept or tuple(found)
 
 
 def question_terms(text: str) -> tuple[str, ...]:
@@ -80,29 +74,56 @@ class Weights:
         return cls(frequency=counts, texts=number)
 
     def of(self, term: str) -> float:
-        """ln(1 + (N + 1) / (n + 0.5)), at least 0.5."""
+        """ln(1 + (N + 1) / (n + 0.5)), at least 0.5; 0.4 for words that questions use and documents needn't."""
+        if term in _LIGHT:
+            return 0.4
         return max(math.log(1 + (self.texts + 1) / (self.frequency.get(term, 0) + 0.5)), 0.5)
 
-    def coverage(self, wanted: Iterable[str], *sources: tuple[frozenset[str], float]) -> float:
+    def coverage(self, wanted: Iterable[str], *sources: Source) -> float:
         """Weighted share of `wanted` found in the sources; a term counts by the best source that has it.
 
-        Each source is a set of terms and what a term found there counts, 0 to 1. No wanted terms: 0.
+        A pair of Chinese characters that stand apart in a source counts half there: the pair may straddle two words
+        of the question. No wanted terms: 0.
         """
         total = found = 0.0
         for term in wanted:
             weight = self.of(term)
             total += weight
-            found += weight * max((credit for source, credit in sources if term in source), default=0.0)
+            found += weight * max((source.credit * source.match(term) for source in sources), default=0.0)
         return found / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The terms of a text, single Chinese characters among them, and what a term found there counts, 0 to 1."""
+
+    terms: frozenset[str]
+    credit: float
+
+    @classmethod
+    def of(cls, text: str, credit: float = 1.0) -> Source:
+        """The source that a text makes."""
+        return cls(terms=_all_terms(text), credit=credit)
+
+    def match(self, term: str) -> float:
+        """1 for a term that is there, 0.5 for a Chinese pair whose characters are, else 0."""
+        if term in self.terms:
+            return 1.0
+        apart = len(term) == 2 and is_cjk(term[0]) and term[0] in self.terms and term[1] in self.terms
+        return 0.5 if apart else 0.0
+
+
+@lru_cache(maxsize=20_000)
+def _all_terms(text: str) -> frozenset[str]:
+    return frozenset(index_terms(_FISCAL.sub("", text)))
 
 
 def surface_forms(text: str, wanted: Iterable[str]) -> tuple[str, ...]:
     """The words of a text behind some of its terms, so that a person can read them."""
     missing = set(wanted)
     forms: list[str] = []
-    for token in _TOKEN.findall(normalize(text).text.lower()):
+    for token in _TOKEN.findall(normalize(text).text):
         hit = missing.intersection(terms(token))
-        if not hit:
-            continue
-        forms += sorted(hit, key=token.find) if _HAN.match(token) else [token]
+        if hit:
+            forms += sorted(hit, key=token.find) if is_chinese(token) else [token]
     return tuple(dict.fromkeys(forms))

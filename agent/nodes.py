@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from agent.synthesizer import Draft, Request, Synthesizer
 from agent.trace import TraceWriter
 from agent.types import Plan, Usage
 from agent.verifier import Case, Verifier, unverified
-from retrieval.types import Scope
+from retrieval.types import Page, PageRef, Scope
 from tools.base import Pages, ToolContext, ToolResult
 from tools.registry import Registry
 
@@ -128,10 +128,13 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     async def call(tool: str, arguments: dict[str, Any]) -> ToolResult | None:
         return await executor.call(tool, arguments, context, "the synthesiser needs it")
 
+    async def lay_out(refs: Sequence[PageRef]) -> dict[PageRef, Page]:
+        return await asyncio.to_thread(lambda: {ref: runtime.pages.laid_out(ref) for ref in refs})
+
     reads = await asyncio.to_thread(page_reads, runtime.pages, state.get("hits", ()), state.get("read", ()))
     support = runtime.settings.tasks.of(state["plan"].task).support
     draft = await runtime.synthesizer.synthesise(
-        Request(question=state["question"], pages=reads, support=support, call=call)
+        Request(question=state["question"], pages=reads, support=support, call=call, lay_out=lay_out)
     )
     evidence = await locate(draft.quotes, executor, context)
     facts = fact_records(draft, evidence)

@@ -8,6 +8,7 @@ from typing import Literal
 from agent.matching import is_chinese, question_terms
 from agent.types import AnswerType
 from agent.values import han_number, years
+from retrieval.text.queries import subject
 from retrieval.types import Frozen
 from tools.arithmetic import Operation
 from tools.characters import normalize
@@ -23,7 +24,10 @@ class Reference(Frozen):
 
 
 class Question(Frozen):
-    """A question as analysed. `terms` are the content terms that evidence should cover."""
+    """A question as analysed. `terms` are the content terms that evidence should cover.
+
+    `counter` is what a Chinese question counts or measures in ("多少畝": 畝).
+    """
 
     text: str
     language: Literal["en", "zh"]
@@ -38,6 +42,7 @@ class Question(Frozen):
     options: tuple[str, ...] = ()
     sub_questions: tuple[str, ...] = ()
     negated: bool = False
+    counter: str = ""
 
 
 _TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
@@ -73,7 +78,7 @@ _TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
     (
         "date",
         re.compile(
-            r"^when\b|\bwhen (?:did|was|were|is|does)\b|\b(?:what|which) (?:year|date|month|day)\b|\bin what year\b|\bwhat is the date\b|何时|什么时候|哪[一]?[年天月日]|什么时间|何年",
+            r"^when\b|\bwhen (?:did|was|were|is|does)\b|\b(?:what|which) (?:year|date|month|day)\b|\bin what year\b|\bwhat is the date\b|何时|什么时候|哪一?[年天月日]|星期几|周几|什么时间|何年",
             re.I,
         ),
     ),
@@ -87,14 +92,14 @@ _TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
     (
         "name",
         re.compile(
-            r"^who\b|\bwho (?:is|was|are|were|did|has)\b|\bwhose\b|\bwhich\b|^where\b|\bwhat is the (?:name|title)\b|\bwhat (?:company|country|city|organi[sz]ation|person|university|state|colou?r)\b|是谁|^谁|谁[是的在]|何人|什么人|哪[位个里家]|何处|什么地方|名字|名称",
+            r"^who\b|\bwho (?:is|was|are|were|did|has)\b|\bwhose\b|\bwhich\b|^where\b|\bwhat is the (?:name|title)\b|\bwhat (?:company|country|city|organi[sz]ation|person|university|state|colou?r)\b|是谁|^谁|谁[是的在]|何人|什么人|哪[位个里家]|何处|什么地[方点]|地点|名字|名称",
             re.I,
         ),
     ),
     (
         "number",
         re.compile(
-            r"\bhow (?:much|long|far|old|large|big|high|tall|fast|often)\b|\b(?:int|integer|float) format\b|\bdecimal|\bin (?:thousands|millions|billions)\b|\bratio\b|\b(?:average|total|amount|value|revenues?|income|liabilit\w+|assets|expenses?|debt|margin|profit|sales|ebitda|earnings|eps|turnover|capex|roa|roe)\b(?=.*\?|.*\d{4}|$)|多少|多大|多高|多长|多远|总额|总数",
+            r"\bhow (?:much|long|far|old|large|big|high|tall|fast|often)\b|\b(?:int|integer|float) format\b|\bdecimal|\bin (?:thousands|millions|billions)\b|\bratio\b|\b(?:average|total|amount|value|revenues?|income|liabilit\w+|assets|expenses?|debt|margin|profit|sales|ebitda|earnings|eps|turnover|capex|roa|roe|depth|height|length|width|weight|size|speed|temperature|population|area|distance|duration|capacity|volume)\b(?=.*\?|.*\d{4}|$)|多少|多大|多高|多长|多远|总额|总数",
             re.I,
         ),
     ),
@@ -144,10 +149,6 @@ _QUOTED = re.compile(r"[\"“‘「『《]([^\"”’」』》]{2,80})[\"”’�
 _UNIT = re.compile(r"\bin (?:USD |US\$ |dollar )?(thousand|million|billion)s?\b|单位[：:]?\s*([万亿百]+)", re.I)
 _DECIMALS = re.compile(r"\b(one|two|three|four|1|2|3|4) decimal", re.I)
 _WORDS = {"one": 1, "two": 2, "three": 3, "four": 4}
-_INSTRUCTION = re.compile(
-    r"(?:(?<=[.?!])|(?<=[.?!]\s)|^)\s*(?:please\s+)?(?:write|wrtie|give|answer|an[sw]+er|round|return|express|format|provide|use|your answer)\b[^.?!]*(?:answer|format|integer|int\b|float|decimal|millions?|thousands?|billions?|list|order|string|percent\w*|places?)[^?!]*$",
-    re.I,
-)
 _FRAME = re.compile(
     r"^\s*(?:according to|based on|as shown in|as stated in|in|from) (?:the|this|these) (?:report|document|paper|slides?|article|guide|survey|brochure|text|page|table|chart|figure)s?,?\s+",
     re.I,
@@ -155,6 +156,7 @@ _FRAME = re.compile(
 _OPTIONS = re.compile(r"[,:]\s*(?:the\s+)?([^,:?]{2,60}?),?\s+or\s+(?:the\s+)?([^,?]{2,60})\?", re.I)
 _HAN_OPTIONS = re.compile(r"([^，,。？?是]{1,20})还是([^，,。？?]{1,20})[？?]?")
 _TWO = re.compile(r",?\s+and\s+(?=(?:what|which|who|when|where|how|why)\b)", re.I)
+_COUNTER = re.compile(r"(?:多少|[几幾])([一-鿿])(?![一-鿿]*[名额经费])")
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|isn't|aren't|doesn't|don't|didn't|without|except)\b|没有|不是|未|非", re.I
 )
@@ -182,12 +184,13 @@ def analyse(text: str) -> Question:
         options=_options(body),
         sub_questions=_sub_questions(body),
         negated=_NEGATED.search(folded) is not None,
+        counter=counted.group(1) if (counted := _COUNTER.search(folded)) else "",
     )
 
 
 def question_body(text: str) -> str:
     """The question without framing ("According to the report") and format instructions ("Write the answer in ...")."""
-    body = _INSTRUCTION.sub("", text).strip()
+    body = subject(text).strip()
     body = _FRAME.sub("", body).strip()
     return body or text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.matching import Weights, terms
+from agent.matching import Source, Weights, terms
 from agent.question import Question
 from agent.reading import Unit, units_of
 from agent.types import AnswerType
@@ -23,6 +23,7 @@ _CONTEXT_CREDIT = 0.85
 _TITLE_CREDIT = 0.7
 _PAGE_CREDIT = 0.35
 _NEIGHBOUR_CREDIT = 0.6
+_COLUMN_CREDIT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +66,26 @@ def wanted_values(question: Question, text: str) -> list[Value]:
 
 
 def _page_units(question: Question, read: PageRead, weights: Weights) -> list[Scored]:
-    page_terms = frozenset(terms(read.page.text))
-    titles = frozenset(terms(read.titles))
+    whole = Source.of(read.page.text, _PAGE_CREDIT)
+    titles = Source.of(read.titles, _TITLE_CREDIT)
     units = units_of(read.page)
     found = []
     for number, unit in enumerate(units):
-        around = " ".join(u.text for u in units[max(number - 1, 0) : number + 2] if u is not unit and u.kind != "row")
-        sources = (
-            (frozenset(terms(unit.text)), 1.0),
-            (frozenset(terms(unit.context)), _CONTEXT_CREDIT),
-            (titles, _TITLE_CREDIT),
-            (frozenset(terms(around)), _NEIGHBOUR_CREDIT),
-            (page_terms, _PAGE_CREDIT),
-        )
+        own = Source.of(unit.text)
+        sources = (own, Source.of(unit.context, _CONTEXT_CREDIT), titles, _around(read.page, units, number), whole)
         coverage = weights.coverage(question.terms, *sources)
-        missing = tuple(t for t in question.terms if not any(t in source for source, _ in sources))
-        own = weights.coverage(question.terms, sources[0])
-        score = (0.5 * coverage + 0.5 * own) * _shape(question, unit) + _bonus(question, read, unit)
-        found.append(Scored(unit=unit, score=score, coverage=coverage, missing=missing))
+        missing = tuple(t for t in question.terms if not any(source.match(t) for source in sources))
+        score = 0.5 * (coverage + weights.coverage(question.terms, own)) * _shape(question, unit)
+        found.append(Scored(unit=unit, score=score + _bonus(question, read, unit), coverage=coverage, missing=missing))
     return found
+
+
+def _around(page: Page, units: Sequence[Unit], number: int) -> Source:
+    """The text next to a unit. Columns of a vertical page run on, so there it counts nearly as much as the unit."""
+    if page.writing == "vertical":
+        return Source.of("".join(u.text for u in units[max(number - 1, 0) : number + 2]), _COLUMN_CREDIT)
+    near = [u.text for u in units[max(number - 1, 0) : number + 2] if u is not units[number] and u.kind != "row"]
+    return Source.of(" ".join(near), _NEIGHBOUR_CREDIT)
 
 
 def _shape(question: Question, unit: Unit) -> float:

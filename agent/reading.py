@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from agent.matching import is_chinese
 from agent.tables import Cell, Row, rows_of
-from retrieval.types import Block, BlockKind, Frozen, Page, PageRef
+from retrieval.types import BBox, Block, BlockKind, Frozen, Page, PageRef
 from tools.types import EvidenceKind
 
 _SPLIT = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[\"“‘(]?[A-Z0-9\u3400-\u9fff•])|(?<=[。！？；])")
@@ -20,7 +20,8 @@ _UNIT_NOTE = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w")
-_LONGEST = 1200
+_TERMINAL = frozenset(".!?:;。！？：；")
+_ITEM = 200
 
 
 class Unit(Frozen):
@@ -66,14 +67,34 @@ def unit_note(page: Page) -> str:
 
 
 def _blocks(page: Page) -> list[Block]:
-    """The blocks of a page, and one block more for the lines outside all of them."""
+    """The blocks of a page, continued ones joined, and one block more for the lines outside all of them."""
     inside = {i for block in page.blocks for i in block.lines}
     outside = tuple(i for i, line in enumerate(page.lines) if i not in inside and line.text.strip())
-    blocks = [block for block in page.blocks if block.lines]
+    blocks: list[Block] = []
+    for block in page.blocks:
+        if not block.lines:
+            continue
+        if blocks and _continues(page, blocks[-1], block):
+            last = blocks.pop()
+            block = Block(
+                kind=last.kind, bbox=BBox.union_of([last.bbox, block.bbox]), lines=(*last.lines, *block.lines)
+            )
+        blocks.append(block)
     if outside:
         boxes = [page.lines[i].bbox for i in outside]
-        blocks.append(Block(kind="paragraph", bbox=boxes[0].union_of(boxes), lines=outside))
+        blocks.append(Block(kind="paragraph", bbox=BBox.union_of(boxes), lines=outside))
     return blocks
+
+
+def _continues(page: Page, block: Block, following: Block) -> bool:
+    """Whether a paragraph goes on with the sentence that the block right above it left open."""
+    if block.kind not in ("paragraph", "list_item") or following.kind != "paragraph" or page.writing == "vertical":
+        return False
+    last, first = page.lines[block.lines[-1]], page.lines[following.lines[0]]
+    open_end = last.text.rstrip()[-1:] not in _TERMINAL and (is_chinese(last.text[-1:]) or first.text[:1].islower())
+    gap = first.bbox.y1 - last.bbox.y2
+    full = last.bbox.x2 >= first.bbox.x2 - 0.05
+    return open_end and full and -0.01 <= gap < 1.5 * (last.bbox.y2 - last.bbox.y1)
 
 
 def _block_units(page: Page, block: Block, heading: str, taken: set[int]) -> list[Unit]:
@@ -84,7 +105,7 @@ def _block_units(page: Page, block: Block, heading: str, taken: set[int]) -> lis
         return [_unit(page, "line", block.kind, (page.lines[i].text.strip(), (i,)), heading) for i in lines]
     pieces: Iterable[tuple[str, tuple[int, ...]]]
     text, places = _join(page, lines)
-    if block.kind in ("list_item", "heading") and len(text) <= _LONGEST:
+    if block.kind == "heading" or (block.kind == "list_item" and len(text) <= _ITEM):
         kind: EvidenceKind = "block"
         pieces = [(text, lines)]
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.values import years
-from retrieval.types import BBox, Page
+from agent.values import values, years
+from retrieval.types import BBox, Block, Page
 
 _CELL = re.compile(
-    r"[\s$€£¥￥(\[+–—−-]*(?:US\$)?\s*(?:\d[\d,.]*|\.\d+)\s*(?:%|％|x|bps|pts?|[KMBkmb]|[万亿])?[\s)\]*†‡%]*(?:\(\d\))?|[–—-]+|[Nn]/?[AaMm]\.?|[✓✗√×]"
+    r"[\s$€£¥￥(\[+–—−-]*(?:US\$)?\s*(?:\d[\d,.]*|\.\d+)\s*(?:%|％|x|bps|pts?|[KMBkmb]|[万亿]?[元人个次项名天件]|[万亿])?[\s)\]*†‡%]*(?:\(\d\))?|[–—-]+|[Nn]/?[AaMm]\.?|[✓✗√×]"
 )
 _INLINE = re.compile(r"(?P<label>.*?[^\W\d_].*?)(?P<cells>(?:[\s.…:$]+[$€£¥(]*[–-]?\d[\d,.]*[%)]*)+)\s*$")
 _TOKEN = re.compile(r"[$€£¥(]*[–-]?\d[\d,.]*[%)]*")
@@ -55,18 +56,49 @@ def rows_of(page: Page) -> list[Row]:
     """The rows of a horizontal page from top to bottom: a label with values to its right, or any row of a table block."""
     if page.writing == "vertical" or not page.lines:
         return []
-    in_table = {i for block in page.blocks if block.kind == "table" for i in block.lines}
+    tables = {i: block for block in page.blocks if block.kind == "table" for i in block.lines}
     visual = _visual_rows(page)
+    starts = _body_starts(page, visual, tables)
     found: list[Row] = []
     for number, indices in enumerate(visual):
-        row = _row(page, indices, in_table)
+        row = _row(page, indices, tables)
         if row is None:
             continue
         label, label_lines, pieces = row
-        above = visual[max(number - _HEAD_ROWS, 0) : number]
+        table = tables.get(pieces[0].line)
+        if table is None:
+            above = visual[max(number - _HEAD_ROWS, 0) : number]
+        elif number < starts[table.lines]:
+            continue
+        else:
+            head_rows = visual[: starts[table.lines]]
+            above = [kept for row in head_rows if (kept := [i for i in row if tables.get(i) is table])]
         cells = _with_heads(page, pieces, above)
         found.append(Row(label=label, cells=cells, lines=tuple(sorted({*label_lines, *(p.line for p in pieces)}))))
     return found
+
+
+def _body_starts(page: Page, visual: list[list[int]], tables: Mapping[int, Block]) -> dict[tuple[int, ...], int]:
+    """For each table, the visual row where its head ends: its first row of values, else its second row."""
+    starts: dict[tuple[int, ...], int] = {}
+    seconds: dict[tuple[int, ...], int] = {}
+    for number, indices in enumerate(visual):
+        for table in {id(tables[i]): tables[i] for i in indices if i in tables}.values():
+            texts = [page.lines[i].text.strip() for i in indices if tables.get(i) is table]
+            seconds.setdefault(table.lines, number + 1)
+            if table.lines not in starts and any(_is_value(text) for text in texts):
+                starts[table.lines] = number
+    return {**seconds, **starts}
+
+
+def _is_value(text: str) -> bool:
+    """Whether a cell is a value, and no head: a number or a day, but not a bare year."""
+    if _CELL.fullmatch(text):
+        return not years(text) and re.search(r"\d", text) is not None
+    found = values(text)
+    if len(found) == 1 and found[0].kind == "date" and len(found[0].text) > 0.8 * len(text):
+        return True
+    return len(_TOKEN.findall(text)) >= 2 and _INLINE.fullmatch(text) is not None and not years(text)
 
 
 def _visual_rows(page: Page) -> list[list[int]]:
@@ -93,20 +125,23 @@ def _middle(box: BBox) -> float:
     return (box.y1 + box.y2) / 2
 
 
-def _row(page: Page, indices: list[int], in_table: set[int]) -> tuple[str, list[int], list[_Piece]] | None:
+def _row(page: Page, indices: list[int], in_table: Mapping[int, Block]) -> tuple[str, list[int], list[_Piece]] | None:
     """Label, its lines and the value pieces of a visual row; None when it is no row of values."""
     texts = [page.lines[i].text.strip() for i in indices]
-    values = [number for number, text in enumerate(texts) if _CELL.fullmatch(text)]
-    if values and len(indices) > 1:
-        first = values[0]
+    if len(indices) > 1 and all(i in in_table for i in indices) and _LETTER.search(texts[0]):
+        pieces = [
+            _piece(page, i, text) for i, text in zip(indices[1:], texts[1:], strict=True) if not _SIGN.fullmatch(text)
+        ]
+        return (texts[0], indices[:1], pieces) if pieces else None
+    marks = [number for number, text in enumerate(texts) if _CELL.fullmatch(text)]
+    if marks and len(indices) > 1:
+        first = marks[0]
         left = [i for i, text in zip(indices[:first], texts[:first], strict=True) if _LETTER.search(text)]
         tail = [(i, text) for i, text in zip(indices[first:], texts[first:], strict=True) if not _SIGN.fullmatch(text)]
         if left and tail and all(_CELL.fullmatch(text) or i in in_table for i, text in tail):
             pieces = [_piece(page, i, text) for i, text in tail]
             return " ".join(page.lines[i].text.strip() for i in left), left, pieces
         return None
-    if len(indices) > 1 and all(i in in_table for i in indices) and _LETTER.search(texts[0]):
-        return texts[0], indices[:1], [_piece(page, i, page.lines[i].text.strip()) for i in indices[1:]]
     if len(indices) == 1:
         return _inline(page, indices[0], indices[0] in in_table)
     return None

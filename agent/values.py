@@ -37,15 +37,16 @@ _SCALES = {
 _CURRENCY = r"US\$|HK\$|NT\$|[$€£¥￥₹]|USD|EUR|GBP|RMB|CNY|SGD"
 _NUMBER = re.compile(
     rf"(?P<cur>(?:{_CURRENCY})\s?)?"
-    r"(?P<num>(?<![\w.])[-−–]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\w.])[-−–]?\d+(?:\.\d+)?|(?<=[$€£¥￥₹])\.\d+)"
+    r"(?P<num>(?<![A-Za-z0-9.:])[-−–]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![A-Za-z0-9.:])[-−–]?\d+(?:\.\d+)?|(?<=[$€£¥￥₹])\.\d+)"
     r"(?P<scale>\s?(?:hundred|thousand|million|billion|trillion|mn|bn|百万|千万|[万萬亿億])(?![a-z])|(?<=\d)[KMBkmb]\b)?"
     r"(?P<pct>\s?(?:%|％|percent\b|per\s?cent\b|percentage points?\b))?"
     r"(?P<post>\s?(?:dollars?|euros?|pounds?|美元|港元|人民币|元|USD|RMB)(?![a-z]))?",
     re.IGNORECASE,
 )
 _HAN_PERCENT = re.compile(rf"百分之([{_HAN_NUMBER}\d.点]+)")
+_HAN_COUNTERS = "年月日人名個个條条種种次岁歲卷回元里尺寸斤石两兩匹户戶口篇首畝亩步丈餘余"
 _HAN_RUN = re.compile(
-    rf"[{_HAN_NUMBER}][{_HAN_NUMBER}万萬亿億]*(?:(?=[年月日人名个個条條种種次岁歲卷回元里尺寸斤石两兩匹户戶口篇首])|(?<=..))"
+    rf"[{_HAN_NUMBER}][{_HAN_NUMBER}万萬亿億]+|(?<![{_HAN_NUMBER}第])[{_HAN_NUMBER}](?=[{_HAN_COUNTERS}])"
 )
 _DATES = (
     re.compile(r"(?P<y>\d{4})\s?[-/.年]\s?(?P<m>\d{1,2})(?:\s?[-/.月]\s?(?P<d>\d{1,2})日?|月)"),
@@ -58,6 +59,9 @@ _DATES = (
         rf"(?P<hy>[〇零○一二三四五六七八九]{{4}})年(?:(?P<hm>[{_HAN_NUMBER}]{{1,3}})月)?(?:(?P<hd>[{_HAN_NUMBER}]{{1,3}})日)?"
     ),
     re.compile(r"(?P<m>\d{1,2})月(?P<d>\d{1,2})日"),
+)
+_WEEKDAY = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]", re.IGNORECASE
 )
 _YEAR = re.compile(
     r"(?<![\d.,$€£¥])(?:FY\s?|fiscal\s(?:year\s)?)?(?P<y>(?:1[5-9]|20)\d{2})(?![\d%,.]\d|\d|%)年?", re.IGNORECASE
@@ -79,9 +83,12 @@ class Value(Frozen):
     scale: int = 1
     currency: str = ""
     day: tuple[int | None, int | None, int | None] = (None, None, None)
+    weekday: int | None = None
 
     def same(self, other: Value) -> bool:
         """Whether two values say the same: equal numbers (either as written or with scale), or dates that agree."""
+        if self.weekday or other.weekday:
+            return self.weekday == other.weekday
         if "date" in (self.kind, other.kind) or self.kind == other.kind == "year":
             pairs = [(a, b) for a, b in zip(self.day, other.day, strict=True) if a is not None and b is not None]
             return bool(pairs) and all(a == b for a, b in pairs)
@@ -96,7 +103,7 @@ class Value(Frozen):
 @lru_cache(maxsize=20_000)
 def values(text: str) -> tuple[Value, ...]:
     """The values of a text in the order in which they stand, without overlaps; dates win over their numbers."""
-    found = [*_dates(text), *_percents(text)]
+    found = [*_dates(text), *_weekdays(text), *_percents(text)]
     found += [value for value in _years(text) if not _overlaps(value, found)]
     found += [value for value in _numbers(text) if not _overlaps(value, found)]
     found += [value for value in _han_numbers(text) if not _overlaps(value, found)]
@@ -152,6 +159,20 @@ def _dates(text: str) -> list[Value]:
             if not _overlaps(value, found):
                 found.append(value)
     return found
+
+
+def _weekdays(text: str) -> list[Value]:
+    return [
+        Value(kind="date", text=m.group(), start=m.start(), stop=m.end(), weekday=_weekday(m.group()))
+        for m in _WEEKDAY.finditer(text)
+    ]
+
+
+def _weekday(text: str) -> int:
+    """1 for Monday to 7 for Sunday."""
+    if text[0].isascii():
+        return ["mon", "tue", "wed", "thu", "fri", "sat", "sun"].index(text[:3].lower()) + 1
+    return "一二三四五六日".index(text[-1].replace("天", "日")) + 1
 
 
 def _years(text: str) -> list[Value]:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tools.base import Arguments, ToolContext, ToolResult
-from tools.regions import Quote, located, region_of
+from tools.regions import Quote, located, place
 from tools.types import Evidence
 
 
@@ -34,11 +34,10 @@ def _locate_all(context: ToolContext, quotes: tuple[Quote, ...]) -> ToolResult:
     evidence: list[Evidence] = []
     notes: list[str] = []
     for quote in quotes:
-        # Line indices belong to the page as read; the laid-out page may order its lines differently, so match by place.
-        read = context.pages.page(quote.page)
-        boxes = [read.lines[i].bbox for i in quote.lines if i < len(read.lines)]
-        if not boxes:
+        # Lines are found by their place, so it doesn't matter how the laid-out page orders them.
+        region = place(context.pages.page(quote.page), context.pages.laid_out(quote.page), quote)
+        if region is None:
             notes.append(f"page {quote.page.page} has none of the lines {list(quote.lines)}")
-            continue
-        evidence.append(located(quote, region_of(context.pages.laid_out(quote.page), boxes)))
+        else:
+            evidence.append(located(quote, region))
     return ToolResult(evidence=tuple(evidence), notes=tuple(notes))

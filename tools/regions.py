@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from retrieval.types import BBox, Block, Frozen, Page, PageRef
 from tools.base import evidence_id
 from tools.types import Evidence, EvidenceKind, Region, region_kind
@@ -11,7 +13,7 @@ _CAPTION_GAP = 0.06
 
 
 class Quote(Frozen):
-    """Text on a page and the indices of the page's lines that it stands on."""
+    """Text on a page and the indices of the page's lines that it stands on; `answer` is the part of it that matters."""
 
     page: PageRef
     lines: tuple[int, ...]
@@ -20,6 +22,7 @@ class Quote(Frozen):
     score: float = 0.0
     basis: str = "question terms"
     context: str = ""
+    answer: str = ""
 
 
 def located(quote: Quote, region: Region, *, origin: str = "region_locator") -> Evidence:
@@ -36,16 +39,32 @@ def located(quote: Quote, region: Region, *, origin: str = "region_locator") -> 
     )
 
 
-def region_of(page: Page, boxes: list[BBox]) -> Region:
-    """The one block that holds most of `boxes` (at least one), and the boxes inside it as focus.
+def place(page: Page, laid_out: Page, quote: Quote) -> Region | None:
+    """The region of a quote on a page; None when the page has none of its lines.
 
-    A table or figure takes its caption in. Lines outside every block are a region of their own.
+    A quote that runs over several blocks is placed in the one that holds its answer.
     """
-    block = _best_block(page, boxes)
+    lines = [page.lines[i] for i in quote.lines if i < len(page.lines)]
+    if not lines:
+        return None
+    anchors = [line.bbox for line in lines if quote.answer and quote.answer in line.text]
+    return region_of(laid_out, [line.bbox for line in lines], anchors=anchors)
+
+
+def region_of(page: Page, boxes: list[BBox], *, anchors: Sequence[BBox] = ()) -> Region:
+    """The one block that holds most of `anchors`, else of `boxes` (at least one), and the boxes inside it as focus.
+
+    A figure takes its caption in. Lines outside every block are a region of their own, and on a vertical page so are
+    the columns that are cited, because there a block is the text of the whole page.
+    """
+    if page.writing == "vertical":
+        box = BBox.union_of(anchors or boxes)
+        return Region(page_ref=page.ref, block=box, focus=box)
+    block = _best_block(page, anchors or boxes)
     if block is None:
         box = BBox.union_of(boxes)
         return Region(page_ref=page.ref, block=box, focus=box)
-    inside = [box for box in boxes if box.coverage_by(block.bbox) >= _INSIDE] or boxes
+    inside = [box for box in boxes if box.coverage_by(block.bbox) >= _INSIDE] or list(anchors or boxes)
     focus = BBox.union_of(inside)
     outline = BBox.union_of([block.bbox, focus])
     if block.kind == "figure":
@@ -55,7 +74,7 @@ def region_of(page: Page, boxes: list[BBox]) -> Region:
     return Region(page_ref=page.ref, block=outline, focus=focus, kind=region_kind(block.kind))
 
 
-def _best_block(page: Page, boxes: list[BBox]) -> Block | None:
+def _best_block(page: Page, boxes: Sequence[BBox]) -> Block | None:
     best: Block | None = None
     best_key = (0.0, 0.0)
     for block in page.blocks:

@@ -20,12 +20,11 @@ on once only or other our out over own please same she should so some such tell 
 there these they this those through to too under until up very was we were what when where which while who
 whom whose why will with would you your answer question document report page slide paper
 """
-_CHINESE_STOP = """
-的 了 是 在 和 与 及 有 吗 呢 么 什么 怎么 怎样 如何 哪 哪个 哪些 哪里 谁 几 多少 为 为什么 这 那 其 之 于 以 而 也
-就 都 请 问 一个 我 你 他 她 它
-"""
 STOP_WORDS = frozenset(_ENGLISH_STOP.split())
-_HAN_STOP = frozenset(_CHINESE_STOP.split())
+_HAN_JOINTS = re.compile(
+    r"请问|是多少|有多少|多少|什么|怎么样|怎么|怎样|如何|哪一个|哪一年|哪年|哪个|哪些|哪里|何时|何人|何处|是谁|为何|为什么"
+    r"|是否|是不是|根据|文中|本文|一共|总共|[谁吗呢么几哪问的了是在和与及其之于以而也就都被把为]"
+)
 
 
 def extract_terms(text: str, limit: int = 20) -> tuple[str, ...]:
@@ -46,14 +45,13 @@ def extract_terms(text: str, limit: int = 20) -> tuple[str, ...]:
 
 
 def _han_terms(run: str) -> list[str]:
-    import jieba
-
-    jieba.setLogLevel(60)
+    """The pieces of a run of Chinese characters between the words that only ask or join, two characters or more."""
     folded = normalize(run)
     terms: list[str] = []
     at = 0
-    for word in jieba.cut(folded.text):
-        if word not in _HAN_STOP and len(word) > 1:
-            terms.append(folded.quote(at, at + len(word)))
-        at += len(word)
+    for match in (*_HAN_JOINTS.finditer(folded.text), None):
+        stop = match.start() if match else len(folded.text)
+        if stop - at > 1:
+            terms.append(folded.quote(at, stop))
+        at = match.end() if match else stop
     return terms
