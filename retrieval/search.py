@@ -11,9 +11,12 @@ from retrieval.index.bm25 import Floats, Postings, Units
 from retrieval.index.vectors import VectorIndex
 from retrieval.settings import SearchSettings
 from retrieval.store import Store
+from retrieval.structure import Structure
 from retrieval.text.queries import implied_anchors, weighted_terms
-from retrieval.text.references import References, references
+from retrieval.text.references import references
 from retrieval.types import PageHit, PageRef, Scope, SearchResult, SignalStatus
+
+ABSOLUTE_SIGNALS = ("structure", "statements")
 
 
 class Searcher:
@@ -24,6 +27,7 @@ class Searcher:
         self.settings = settings
         self.postings = Postings(store)
         self.vectors = VectorIndex(store, embedder)
+        self.structure = Structure(store, self.postings)
 
     def refresh(self, doc_id: str) -> bool:
         """Bring the postings of a document up to its pages; False when they were already."""
@@ -63,16 +67,19 @@ class Searcher:
         if weights["vectors"]:
             found["vectors"] = self._vector_scores(query, units)
         if weights["structure"]:
-            found["structure"] = self._structure_scores(references(query), units)
+            found["structure"] = self.structure.scores(references(query), units)
         if weights["statements"]:
-            found["statements"] = self._anchored(implied_anchors(query), units)
+            found["statements"] = self.structure.anchored(implied_anchors(query), units)
         return passage_scores, found
 
     def fuse(self, signals: Mapping[str, Floats], units: Units) -> Floats:
-        """Weighted sum of the signals, each scaled to a best page of 1; then a share of the neighbours' scores."""
+        """Weighted sum of the signals, then a share of the neighbours' scores.
+
+        BM25 and similarities are scaled to a best page of 1; structural scores mean something by themselves.
+        """
         total = np.zeros(len(units.pages), np.float32)
         for name, scores in signals.items():
-            top = float(scores.max(initial=0.0))
+            top = 1.0 if name in ABSOLUTE_SIGNALS else float(scores.max(initial=0.0))
             if top > 0:
                 total += self.settings.weights()[name] * scores / top
         return total + self.settings.neighbours * _neighbours(total, units)
@@ -88,32 +95,6 @@ class Searcher:
         for match in matches:
             scores[at[match.ref.doc_id, match.ref.page]] = match.score - floor
         return scores
-
-    def _structure_scores(self, named: References, units: Units) -> Floats:
-        scores = np.zeros(len(units.pages), np.float32)
-        for table in units.tables if named.pages else ():
-            self._page_numbers(named.pages, table.doc_id, units, scores)
-        scores = np.maximum(scores, self._anchored(named.anchors, units))
-        np.maximum(scores, 0.5 * self._anchored(named.kinds, units), out=scores)
-        return scores
-
-    def _anchored(self, anchors: tuple[str, ...], units: Units) -> Floats:
-        """1 for each page that has a line which is one of these places."""
-        scores = np.zeros(len(units.pages), np.float32)
-        for anchor in anchors:
-            at, _ = self.postings.occurrences(anchor, units)
-            scores[units.page_of[at]] = 1.0
-        return scores
-
-    def _page_numbers(self, pages: tuple[int, ...], doc_id: str, units: Units, scores: Floats) -> None:
-        rows = self.store.rows("SELECT page, label FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,))
-        last = self.store.rows("SELECT pages FROM documents WHERE doc_id = ?", (doc_id,))[0][0]
-        wanted = {n if n > 0 else last + 1 + n for n in pages}
-        at = {page: i for i, page in enumerate(units.pages)}
-        for page, label in rows:
-            index = at.get((doc_id, page))
-            if index is not None and (page in wanted or (label.isdigit() and int(label) in wanted)):
-                scores[index] = max(float(scores[index]), 1.0 if page in wanted else 0.9)
 
     def _status(self, scope: Scope) -> tuple[SignalStatus, ...]:
         read = sum(len(self.store.pages_read(d)) for d in scope.doc_ids)

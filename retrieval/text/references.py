@@ -55,6 +55,18 @@ _STATEMENT = re.compile(
     r"(?:\W+(?:unaudited|continued|loss|and).{0,40})?\W*$",
     re.IGNORECASE,
 )
+_IN_APPENDIX = re.compile(
+    r"\b(?:in|of|from) (?:the|its|their) (?:appendix|appendices|supplementary material)\b|附录|附錄", re.I
+)
+_APPENDIX_HEADING = re.compile(
+    r"^\W*(?:[A-Z]\.?\s+)?(?:Appendix|Appendices|APPENDIX|APPENDICES|Supplementary Materials?|附录|附錄)\W*$"
+)
+_FRONT = re.compile(
+    r"\blogos?\b|\bauthors?\b|\baffiliat|\bpublished\b|\bpublication date\b|\bpublisher\b|\bwho (?:wrote|prepared)\b|"
+    r"\btitle of (?:this|the) (?:report|paper|document|book|article|guide\w*|presentation|slides?)\b|作者|出版|标题|標題|题名|題名",
+    re.IGNORECASE,
+)
+APPENDIX = "=appendix"
 _MAX_RANGE = 100
 STATEMENT_TITLE_LENGTH = 120
 STATEMENT_FIGURES = 12
@@ -63,14 +75,18 @@ STATEMENT_FIGURES = 12
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a question names: pages (negative: from the end), and anchor terms of numbered things."""
+    """What a question names: pages (negative: from the end), anchor terms of numbered things and of kinds of things.
+
+    `front` says that it asks for what a document's first page tells: title, authors, logo, date of publication.
+    """
 
     pages: tuple[int, ...] = ()
     anchors: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    front: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.pages or self.anchors or self.kinds)
+        return bool(self.pages or self.anchors or self.kinds or self.front)
 
 
 def references(question: str) -> References:
@@ -86,8 +102,10 @@ def references(question: str) -> References:
     anchors = [_anchor(m[1], m[2]) for m in _NAMED.finditer(question)]
     anchors += [_anchor_chinese(m) for m in _NAMED_CHINESE.finditer(question)]
     kinds = [_kind_term(_ENGLISH_KINDS[m[1].lower()]) for m in _OF_KIND.finditer(question)]
+    if _IN_APPENDIX.search(question):
+        kinds.append(APPENDIX)
     unique = [tuple(dict.fromkeys(items)) for items in (anchors, kinds)]
-    return References(tuple(dict.fromkeys(pages)), *unique)
+    return References(tuple(dict.fromkeys(pages)), *unique, front=bool(_FRONT.search(question)))
 
 
 def anchor_terms(line: str) -> list[str]:
@@ -101,6 +119,8 @@ def anchor_terms(line: str) -> list[str]:
         term = _anchor_chinese(chinese)
     elif heading := _NUMBERED_HEADING.match(line):
         return [f"=section:{heading[1]}"]
+    elif _APPENDIX_HEADING.match(line):
+        return [APPENDIX]
     else:
         return []
     return [term, _kind_term(term[1:].split(":")[0])]

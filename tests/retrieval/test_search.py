@@ -106,3 +106,30 @@ def test_a_ratio_finds_the_statement_it_is_computed_from(search, add_document):
     )
     assert 3 in pages(search("What is the current ratio of Alder?", doc))[:2]
     assert "statements" not in search("What is the current ratio of Alder?", doc, statements=0).hits[0].ranks
+
+
+def test_a_section_reaches_to_the_next_heading(search, add_document):
+    doc = add_document(
+        "a",
+        [
+            ["3 Harbour works"],
+            ["3.1 Cranes", "text"],
+            ["3.2 Winches", "text"],
+            ["continued"],
+            ["continued", "4 Budget"],
+            ["more budget"],
+        ],
+    )
+    named = {h.ref.page for h in search("What is in Section 3.2?", doc).hits if "structure" in h.ranks}
+    assert named == {3, 4, 5}
+
+
+def test_the_appendix_reaches_to_the_end(search, add_document):
+    doc = add_document("a", [["text, see the appendix"], ["text"], ["Appendix", "text"], ["text"]])
+    named = {h.ref.page for h in search("What is listed in the appendix?", doc).hits if "structure" in h.ranks}
+    assert named == {3, 4}
+
+
+def test_front_matter_is_on_the_first_page(search, add_document):
+    doc = add_document("a", [["Harbour review", "R. Alder"], ["crane", "winch"], ["crane", "index"]])
+    assert 1 in pages(search("Who is the author of the crane report?", doc))

@@ -43,7 +43,21 @@ def test_named_things(question, anchors):
 
 
 def test_counting_a_kind_looks_for_all_of_that_kind():
-    assert references("How many figures are there in the Appendix?").kinds == ("=figure",)
+    assert references("How many figures are there?").kinds == ("=figure",)
+    assert references("How many tables are in the Appendix?").kinds == ("=table", "=appendix")
+
+
+@pytest.mark.parametrize(
+    ("question", "front"),
+    [
+        ("Who are the authors of the report?", True),
+        ("How many arrows are in the logo?", True),
+        ("作者是谁？", True),
+        ("Who is the harbour master?", False),
+    ],
+)
+def test_questions_about_front_matter(question, front):
+    assert references(question).front is front
 
 
 def test_a_hostile_range_is_bounded():
