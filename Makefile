@@ -5,19 +5,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 ASK := $(BIN)/docsage ask --collection out/demo --boxes out/boxes
-# An abstention (exit code 3) is an outcome; only other codes fail the demo.
-OR_ABSTAIN := || test $$? -eq 3
 
 .PHONY: demo test check format lint types fast bench clean
 
+# An abstention (exit code 3) is an outcome; only other codes fail the demo.
 demo: $(VENV)/.installed
-	@mkdir -p out
-	@$(ASK) "How much was spent on dredging in 2025, in thousands of pounds?" samples/harbour-report.pdf $(OR_ABSTAIN)
-	@$(ASK) "Who has been chief pilot since March?" samples/harbour-report.pdf $(OR_ABSTAIN)
-	@$(ASK) "少儿科普讲座的名额是多少？" samples/scanned-notice.pdf $(OR_ABSTAIN)
-	@$(ASK) "縣丞馬良弼捐俸多少兩？" samples/classical-page.png $(OR_ABSTAIN)
-	@$(ASK) "How many cruise passengers came ashore in 2025?" samples/harbour-report.pdf $(OR_ABSTAIN)
-	@echo "The cited pages, with their boxes drawn, are in out/boxes."
+	@ask() { printf '\n> %s\n' "$$1"; $(ASK) "$$@" || test $$? -eq 3; }; set -e; \
+	ask "How much was spent on dredging in 2025, in thousands of pounds?" samples/harbour-report.pdf; \
+	ask "Who has been chief pilot since March?" samples/harbour-report.pdf; \
+	ask "少儿科普讲座的名额是多少？" samples/scanned-notice.pdf; \
+	ask "縣丞馬良弼捐俸多少兩？" samples/classical-page.png; \
+	ask "How many cruise passengers came ashore in 2025?" samples/harbour-report.pdf
+	@echo; echo "The cited pages, with their boxes drawn, are in out/boxes."
 
 test: format lint types
 	$(BIN)/python -m pytest
