@@ -133,10 +133,12 @@ def _distance(question: Question, text: str, value: Value) -> float:
     after = set(terms(text[value.stop : value.stop + 40])[:3])
     near = set(terms(text[max(value.start - 80, 0) : value.stop + 80]))
     reach = 8 if is_chinese(text) else 30
-    closest = set(terms(text[max(value.start - reach, 0) : value.stop + reach]))
+    before = set(terms(text[max(value.start - reach, 0) : value.start]))
+    behind = set(terms(text[value.stop : value.stop + reach]))
     wanted = set(question.terms)
     counted = 0.5 * len(after & wanted) if question.answer_type == "count" else 0.0
-    return -(len(near & wanted) + 0.5 * len(closest & wanted)) / (len(wanted) or 1) - counted
+    close = 0.6 * len(before & wanted) + 0.25 * len(behind & wanted)
+    return -(len(near & wanted) + close) / (len(wanted) or 1) - counted
 
 
 def _referring(text: str, value: Value) -> bool:

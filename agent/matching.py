@@ -27,7 +27,9 @@ _LIGHT = frozenset(
         "spent spend delivered total amount value number shown show mentioned mention described reported compared using"
         " used use made make different type types kind kinds called come came took take following table figure part"
         " increase decrease percentage percent share highest lowest largest most least first second third provide"
-        " overall based related exactly currently"
+        " overall based related exactly currently change difference average sum between altogether respectively growth"
+        " rate year years ended end fiscal date day month period during january february march april june july august"
+        " september october november december million millions thousand thousands billion"
     )
 )
 
@@ -75,7 +77,7 @@ class Weights:
 
     def of(self, term: str) -> float:
         """ln(1 + (N + 1) / (n + 0.5)), at least 0.5; 0.4 for words that questions use and documents needn't."""
-        if term in _LIGHT:
+        if term in _LIGHT or (term.isdigit() and len(term) <= 2):
             return 0.4
         return max(math.log(1 + (self.texts + 1) / (self.frequency.get(term, 0) + 0.5)), 0.5)
 

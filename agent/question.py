@@ -26,7 +26,7 @@ class Reference(Frozen):
 class Question(Frozen):
     """A question as analysed. `terms` are the content terms that evidence should cover.
 
-    `counter` is what a Chinese question counts or measures in ("多少畝": 畝).
+    `compared` are the two subjects of a comparison by numbers; `counter` is what a Chinese question counts or measures in ("多少畝": 畝).
     """
 
     text: str
@@ -40,6 +40,7 @@ class Question(Frozen):
     references: tuple[Reference, ...] = ()
     operation: Operation | None = None
     options: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
     sub_questions: tuple[str, ...] = ()
     negated: bool = False
     counter: str = ""
@@ -108,7 +109,7 @@ _OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
     (
         "growth",
         re.compile(
-            r"\bgrowth rate\b|\b(?:percentage?|percent|%) (?:change|increase|decrease|growth|decline)\b|\bgrew by what percent|增长率|增长了?百分|增幅|同比",
+            r"\bgrowth rate\b|\b(?:percentage?|percent|%) (?:change|increase|decrease|growth|decline)\b|\bgrew by what percent|\bpercentage difference\b|\bchange\b.*\bas a percentage\b|增长率|增长了?百分|增幅|同比",
             re.I,
         ),
     ),
@@ -155,6 +156,9 @@ _FRAME = re.compile(
 )
 _OPTIONS = re.compile(r"[,:]\s*(?:the\s+)?([^,:?]{2,60}?),?\s+or\s+(?:the\s+)?([^,?]{2,60})\?", re.I)
 _HAN_OPTIONS = re.compile(r"([^，,。？?是]{1,20})还是([^，,。？?]{1,20})[？?]?")
+_BETWEEN = re.compile(
+    r"\bbetween (?:the )?([^,?]{2,50}?) and (?:the )?([^,?]{2,50}?)(?= (?:in|for|during|on|at|as|from)\b|[?,]|$)", re.I
+)
 _TWO = re.compile(r",?\s+and\s+(?=(?:what|which|who|when|where|how|why)\b)", re.I)
 _COUNTER = re.compile(r"(?:多少|[几幾])([一-鿿])(?![一-鿿]*[名额经费])")
 _NEGATED = re.compile(
@@ -182,6 +186,7 @@ def analyse(text: str) -> Question:
         references=_references(text),
         operation=operation,
         options=_options(body),
+        compared=_compared(body),
         sub_questions=_sub_questions(body),
         negated=_NEGATED.search(folded) is not None,
         counter=counted.group(1) if (counted := _COUNTER.search(folded)) else "",
@@ -223,6 +228,13 @@ def _references(text: str) -> tuple[Reference, ...]:
 def _options(body: str) -> tuple[str, ...]:
     match = _OPTIONS.search(body) or _HAN_OPTIONS.search(body)
     return tuple(part.strip() for part in match.groups()) if match else ()
+
+
+def _compared(body: str) -> tuple[str, ...]:
+    """The two subjects of "between A and B"; empty when they are years."""
+    match = _BETWEEN.search(body)
+    parts = tuple(part.strip() for part in match.groups()) if match else ()
+    return () if any(years(part) for part in parts) else parts
 
 
 def _sub_questions(body: str) -> tuple[str, ...]:

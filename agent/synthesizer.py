@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, Protocol
 
 from agent.answers import Pick, list_items, pick, shortened
+from agent.calculations import Operands, operands, plain_number, rounded, stated
 from agent.matching import surface_forms
 from agent.question import Question
 from agent.ranking import PageRead, Scored, rank_units
 from agent.reading import Unit, units_of
 from agent.statements import state
-from agent.values import values, years
 from retrieval.types import Frozen, Page, PageRef
 from tools.base import ToolResult
 from tools.regions import Quote
@@ -24,6 +23,7 @@ LayOut = Callable[[Sequence[PageRef]], Awaitable[Mapping[PageRef, Page]]]
 _TRIED = 8
 _LAID_OUT = 2
 _NEAR = 0.5
+_NOT_CALCULATED = 0.6
 
 
 class Draft(Frozen):
@@ -82,8 +82,9 @@ class ExtractiveSynthesizer:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         pages = await _laid_out(request, ranked)
         ranked = await asyncio.to_thread(rank_units, question, pages)
-        if (draft := await _calculated(request, ranked)) is not None:
-            return draft
+        if (sum_up := operands(question, ranked, request.support)) is not None:
+            if (draft := await _calculated(request, sum_up)) is not None:
+                return draft
         for best, found in _picks(question, ranked):
             return _draft(request, pages, best, found)
         best = ranked[0]
@@ -122,14 +123,15 @@ def _draft(request: Request, pages: Sequence[PageRead], best: Scored, found: Pic
         page = next(read.page for read in pages if read.page.ref == found.unit.page)
         units = list_items(units_of(page), found.unit)
         answer = "; ".join(shortened(_item_text(unit)) for unit in units)
-    supported = best.coverage >= request.support
-    reason = "" if supported else f"only {best.coverage:.0%} of what the question asks about stands near the best quote"
+    coverage = best.coverage if stated(question, found.unit.text) else best.coverage * _NOT_CALCULATED
+    supported = coverage >= request.support
+    reason = "" if supported else f"only {coverage:.0%} of what the question asks about stands near the best quote"
     return Draft(
         answer=answer if supported else None,
         candidate=answer,
         quotes=tuple(_quote(unit, best, found.answer if unit is found.unit else "") for unit in units),
         statements=tuple(state(question, unit, found.head, found.answer) for unit in units),
-        coverage=best.coverage,
+        coverage=coverage,
         missing=surface_forms(question.text, best.missing),
         reason=reason,
     )
@@ -151,39 +153,29 @@ def _quote(unit: Unit, best: Scored, answer: str = "") -> Quote:
     )
 
 
-async def _calculated(request: Request, ranked: Sequence[Scored]) -> Draft | None:
-    """A calculation over the cells of one row, for a question that compares two or more years of it."""
+async def _calculated(request: Request, found: Operands) -> Draft | None:
+    """The draft of a calculation, or of the operands themselves where the question wants each of them."""
     question = request.question
-    if question.operation is None or len(question.years) < 2:
-        return None
-    for best in ranked[:_TRIED]:
-        cells = {year: cell for cell in best.unit.cells for year in years(cell.head)}
-        if not all(year in cells for year in question.years) or best.coverage < request.support:
-            continue
-        numbers = [_plain_number(cells[year].text) for year in sorted(question.years)]
-        result = await request.call("calculator", {"operation": question.operation, "values": numbers})
+    calculation = None
+    answer = "; ".join(cell.text for cell in found.cells)
+    if question.operation is not None:
+        arguments = {"operation": question.operation, "values": [plain_number(cell.text) for cell in found.cells]}
+        result = await request.call("calculator", arguments)
         if result is None or result.value is None:
-            continue
-        return Draft(
-            answer=_rounded(question, result.value),
-            candidate=_rounded(question, result.value),
-            quotes=(_quote(best.unit, best),),
-            statements=(state(question, best.unit),),
-            coverage=best.coverage,
-            missing=surface_forms(question.text, best.missing),
-            calculation=result.evidence[0].text if result.evidence else None,
-        )
-    return None
-
-
-def _plain_number(text: str) -> str:
-    found = [v for v in values(text.strip("()$ ")) if v.number is not None]
-    number = str(found[0].number) if found else text
-    return f"-{number}" if text.strip(" $").startswith("(") else number
-
-
-def _rounded(question: Question, value: str) -> str:
-    number = Decimal(value)
-    places = question.decimals if question.decimals is not None else (2 if number != number.to_integral() else 0)
-    text = f"{round(number, places):f}"
-    return f"{text}%" if question.operation == "growth" else text
+            return None
+        answer = rounded(question, result.value)
+        calculation = result.evidence[0].text if result.evidence else None
+    units = list({unit.lines: unit for unit in found.units}.values())
+    single = len(units) == 1
+    return Draft(
+        answer=answer,
+        candidate=answer,
+        quotes=tuple(_quote(unit, found.best) for unit in units),
+        statements=tuple(
+            state(question, unit) if single else state(question, unit, cell.head, cell.text)
+            for unit, cell in zip(units, found.cells, strict=False)
+        ),
+        coverage=found.best.coverage,
+        missing=surface_forms(question.text, found.best.missing),
+        calculation=calculation,
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent.values import values, years
 from retrieval.types import BBox, Block, Page
+from tools.terms import STOP_WORDS
 
 _CELL = re.compile(
     r"[\s$€£¥￥(\[+–—−-]*(?:US\$)?\s*(?:\d[\d,.]*|\.\d+)\s*(?:%|％|x|bps|pts?|[KMBkmb]|[万亿]?[元人个次项名天件]|[万亿])?[\s)\]*†‡%]*(?:\(\d\))?|[–—-]+|[Nn]/?[AaMm]\.?|[✓✗√×]"
@@ -154,6 +155,10 @@ def _inline(page: Page, index: int, in_table: bool) -> tuple[str, list[int], lis
     if match is None or len(text) > 200:
         return None
     tokens = list(_TOKEN.finditer(match["cells"]))
+    words = match["label"].split()
+    running = any(t.group().endswith(",") for t in tokens) or words[-1].lower().strip("(") in STOP_WORDS
+    if running or all(years(t.group()) for t in tokens):
+        return None
     if len(tokens) < (1 if in_table or ". ." in text or "..." in text else 2):
         return None
     box = page.lines[index].bbox
@@ -168,7 +173,8 @@ def _inline(page: Page, index: int, in_table: bool) -> tuple[str, list[int], lis
 
 def _piece(page: Page, index: int, text: str) -> _Piece:
     box = page.lines[index].bbox
-    return _Piece(text, index, box.x1, box.x2)
+    # A currency sign at the end belongs to the next column.
+    return _Piece(re.sub(r"(?<=[\d)—–-])\s*[$€£¥]+$", "", text), index, box.x1, box.x2)
 
 
 def _with_heads(page: Page, pieces: list[_Piece], above: list[list[int]]) -> tuple[Cell, ...]:
