@@ -19,7 +19,9 @@ from retrieval.store import Store
 from retrieval.types import Document, Page, PageRef, Scope, SearchResult
 
 FIRST_VECTOR_PAGES = 20
-"""When time is short, vectors are computed for this many of the best pages only."""
+"""Vectors are computed for this many of the best pages first."""
+FEW_WORDS = 0.2
+"""Vectors are needed when no page has this share of the question's words, weighed by their rarity."""
 
 
 class Collection:
@@ -51,10 +53,12 @@ class Collection:
         seconds: float | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Do the costly work that improves ranking: OCR of figures, then passage vectors.
+        """Do the costly work that improves ranking: OCR of figures, then passage vectors where they are worth it.
 
-        With `seconds`, at most about that long, and for the pages first that rank best for `query` so far. What is
-        left is done by the next call; the search result says how much each signal could see.
+        Vectors follow the setting: "always", "never", or "when_needed": for a `query` of whose words the scope has few
+        (it is in another language, or in other words). With `seconds`, at most about that long, and for the pages
+        first that rank best for `query` so far. What is left is done by the next call; the search result says how much
+        each signal could see.
         """
         shown = progress or Silent()
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -62,15 +66,20 @@ class Collection:
             for doc_id in scope.doc_ids:
                 if self._ingestor.read_figures(doc_id, progress=shown, deadline=deadline):
                     self._searcher.refresh(doc_id)
-        if self.settings.search.vectors:
+        if self._wants_vectors(query, scope):
             self._embed(scope, query, deadline, shown)
+
+    def _wants_vectors(self, query: str | None, scope: Scope) -> bool:
+        if self.settings.vectors != "when_needed":
+            return self.settings.vectors == "always"
+        return query is not None and self._searcher.coverage(query, scope) < FEW_WORDS
 
     def _embed(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
         vectors = self._searcher.vectors
         missing = [PageRef(doc_id=d, page=p) for d in scope.doc_ids for p in vectors.missing(d)]
-        if query is not None and deadline is not None:
+        if query is not None:
             ranked = {hit.ref: hit.rank for hit in self.search(query, scope, FIRST_VECTOR_PAGES).hits}
-            missing = sorted((ref for ref in missing if ref in ranked), key=lambda ref: ranked[ref])
+            missing.sort(key=lambda ref: ranked.get(ref, FIRST_VECTOR_PAGES + 1))
         if missing and (deadline is None or time.monotonic() < deadline):
             progress.start("vectors", len(missing))
             vectors.embed(missing, progress=progress, deadline=deadline)

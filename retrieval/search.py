@@ -53,6 +53,18 @@ class Searcher:
         )
         return SearchResult(hits=hits, signals=self._status(scope))
 
+    def coverage(self, query: str, scope: Scope) -> float:
+        """The largest share of the query's words, weighed by rarity, that one page of the scope has; 0 for no words."""
+        units = self.postings.units(scope.doc_ids)
+        found, total = np.zeros(len(units.pages), np.float32), 0.0
+        for term in weighted_terms(query, glossary_weight=0):
+            at, _ = self.postings.occurrences(term, units)
+            on = np.unique(units.page_of[at])
+            idf = self.postings.idf(len(units.pages), len(on))
+            found[on] += idf
+            total += idf
+        return float(found.max(initial=0.0)) / total if total else 0.0
+
     def signals(self, query: str, units: Units) -> tuple[Floats, dict[str, Floats]]:
         """(BM25 of each passage, score of each page by signal); a signal whose weight is 0 is not computed."""
         weights = self.settings.weights()

@@ -44,7 +44,7 @@ class SearchSettings(Settings):
 
     page_bm25: Weight = 1.0
     passage_bm25: Weight = 1.0
-    vectors: Weight = 1.0
+    vectors: Weight = 0.6
     structure: Weight = 4.0
     statements: Weight = 1.0
     neighbours: Weight = 0.2
@@ -60,4 +60,5 @@ class RetrievalSettings(Settings):
 
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
+    vectors: Literal["when_needed", "always", "never"] = "when_needed"
     enrich_seconds: Annotated[float, Field(ge=0)] = 6.0

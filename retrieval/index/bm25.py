@@ -9,6 +9,7 @@ idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5)) (Robertson and Zaragoza 2009, with Lu
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -135,9 +136,14 @@ class Postings:
         return passage_scores, page_scores
 
     def _weights(self, tf: Floats, lengths: Floats, all_lengths: Floats, n: int) -> Floats:
-        idf = np.log1p((len(all_lengths) - n + 0.5) / (n + 0.5))
+        idf = self.idf(len(all_lengths), n)
         norm = self.k1 * (1 - self.b + self.b * lengths / max(float(all_lengths.mean()), 1.0))
         return np.asarray(idf * tf * (self.k1 + 1) / (tf + norm), np.float32)
+
+    @staticmethod
+    def idf(total: int, n: int) -> float:
+        """Weight of a term that `n` of `total` units have; never negative."""
+        return math.log1p((total - n + 0.5) / (n + 0.5))
 
     def occurrences(self, term: str, units: Units) -> tuple[Ints, Floats]:
         """The passages of a scope that hold an index term, and how often."""

@@ -63,7 +63,8 @@ _APPENDIX_HEADING = re.compile(
 )
 _FRONT = re.compile(
     r"\blogos?\b|\bauthors?\b|\baffiliat|\bpublished\b|\bpublication date\b|\bpublisher\b|\bwho (?:wrote|prepared)\b|"
-    r"\btitle of (?:this|the) (?:report|paper|document|book|article|guide\w*|presentation|slides?)\b|作者|出版|标题|標題|题名|題名",
+    r"\btitle of (?:this|the) (?:report|paper|document|book|article|guide\w*|presentation|slides?)\b|"
+    r"作者|出版|标题|標題|题名|題名",
     re.IGNORECASE,
 )
 APPENDIX = "=appendix"
@@ -104,8 +105,12 @@ def references(question: str) -> References:
     kinds = [_kind_term(_ENGLISH_KINDS[m[1].lower()]) for m in _OF_KIND.finditer(question)]
     if _IN_APPENDIX.search(question):
         kinds.append(APPENDIX)
-    unique = [tuple(dict.fromkeys(items)) for items in (anchors, kinds)]
-    return References(tuple(dict.fromkeys(pages)), *unique, front=bool(_FRONT.search(question)))
+    return References(
+        pages=tuple(dict.fromkeys(pages)),
+        anchors=tuple(dict.fromkeys(anchors)),
+        kinds=tuple(dict.fromkeys(kinds)),
+        front=bool(_FRONT.search(question)),
+    )
 
 
 def anchor_terms(line: str) -> list[str]:

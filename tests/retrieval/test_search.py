@@ -133,3 +133,14 @@ def test_the_appendix_reaches_to_the_end(search, add_document):
 def test_front_matter_is_on_the_first_page(search, add_document):
     doc = add_document("a", [["Harbour review", "R. Alder"], ["crane", "winch"], ["crane", "index"]])
     assert 1 in pages(search("Who is the author of the crane report?", doc))
+
+
+def test_coverage_is_the_best_page_s_share_of_the_words(store, embedder, add_document):
+    doc = add_document("a", [["crane winch"], ["mole"]])
+    searcher = Searcher(store, SearchSettings(), embedder)
+    searcher.refresh(doc)
+    scope = Scope(doc_ids=(doc,))
+    assert searcher.coverage("crane winch", scope) == pytest.approx(1)
+    assert 0 < searcher.coverage("crane whale", scope) < 0.5
+    assert searcher.coverage("鲸鱼", scope) == 0
+    assert searcher.coverage("", scope) == 0
