@@ -6,6 +6,7 @@ Machine output goes to stdout alone, progress and messages to stderr. Exit codes
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import tempfile
@@ -61,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # It is an option of every command, wherever it stands, because one adds it to the command that has just failed.
     words = [word for word in words if word != "--debug"]
     silence_libraries(debug=debug)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without the letters of a document is no reason to fail
     try:
         code = int(app(words, prog_name="docsage", standalone_mode=False) or 0)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def opened(collection: Path, *, profile: str = "embedded", passwords: Sequence[s
     settings = load_profile(profile)
     try:
         held = Collection(collection, settings.retrieval, passwords=passwords)
-    except OSError as error:
+    except (OSError, sqlite3.DatabaseError) as error:
         raise InputError(
             f"the collection {collection} can't be opened ({error})", remedy="choose another --collection"
         ) from error

@@ -26,7 +26,8 @@ def mmlongbench_report(summary: Summary) -> RenderableType:
         ("answers", summary.answers, "%"),
         ("cited pages", summary.pages, "%"),
         ("abstention", summary.abstention, "%"),
-        ("latency", summary.latency, "s"),
+        ("latency of an answer", summary.latency, "s"),
+        ("latency of a search", summary.search_latency, "s"),
     ):
         if scores is not None:
             parts.append(_scores(title, scores, unit))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import Field
 
 from agent.types import Trajectory
 from evaluation.records import JsonLines, write_json
@@ -28,7 +29,7 @@ class RunConfig(Frozen):
     `limit` is kept apart, because a run may be continued with a higher one.
     """
 
-    schema_version: Literal["docsage.run/1"] = "docsage.run/1"
+    schema_version: Literal["docsage.run/1"] = Field(default="docsage.run/1", alias="schema")
     benchmark: str
     questions: str
     settings: dict[str, Any]

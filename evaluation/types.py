@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from pydantic import Field
+
 from agent.types import Trajectory
 from retrieval.types import Frozen, PageRef, Scope, SignalStatus
 
@@ -53,7 +55,7 @@ class Question(Frozen):
 class Ranked(Frozen):
     """The pages that search alone returns for a question, best first."""
 
-    schema_version: Literal["docsage.ranked/1"] = "docsage.ranked/1"
+    schema_version: Literal["docsage.ranked/1"] = Field(default="docsage.ranked/1", alias="schema")
     id: str
     question: str
     pages: tuple[PageRef, ...]
@@ -64,7 +66,7 @@ class Ranked(Frozen):
 class Failure(Frozen):
     """A question that could not be answered because something went wrong. It is tried again on resume."""
 
-    schema_version: Literal["docsage.failure/1"] = "docsage.failure/1"
+    schema_version: Literal["docsage.failure/1"] = Field(default="docsage.failure/1", alias="schema")
     id: str
     question: str
     error: str

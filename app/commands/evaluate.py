@@ -58,6 +58,10 @@ def mmlongbench_doc(
             agent=None if retrieval_only else session.agent(),
             progress=session.progress,
         )
+        if summary.failed:
+            session.progress.note(
+                f"failed: {summary.failed}, see {run.failures.path}; the same command tries them again"
+            )
     (stderr() if as_json else stdout()).print(mmlongbench_report(summary))
     if as_json:
         typer.echo(summary.model_dump_json(by_alias=True))

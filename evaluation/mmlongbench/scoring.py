@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+from pydantic import Field
+
 from agent.types import Trajectory
 from evaluation.metrics.abstention import Abstention, abstention_scores
 from evaluation.metrics.latency import latency_scores
@@ -30,7 +32,7 @@ class Group(Frozen):
 class Summary(Frozen):
     """What a run came to. Questions without a trajectory count as wrong; `answers` is None when nothing was asked."""
 
-    schema_version: Literal["docsage.summary/1"] = "docsage.summary/1"
+    schema_version: Literal["docsage.summary/1"] = Field(default="docsage.summary/1", alias="schema")
     benchmark: Literal["mmlongbench-doc"] = "mmlongbench-doc"
     questions: int
     answered: int
@@ -42,6 +44,7 @@ class Summary(Frozen):
     answers: dict[str, Score] | None
     abstention: dict[str, Score] | None
     latency: dict[str, Score] | None
+    search_latency: dict[str, Score]
     by_source: dict[str, Group]
     by_document_type: dict[str, Group]
     by_span: dict[str, Group]
@@ -126,6 +129,7 @@ def summarise(judged: Sequence[Judged], failures: Mapping[str, Failure], *, aske
         answers={"accuracy": accuracy(answers), "f1": f1(answers)} if asked else None,
         abstention=abstention_scores([_abstention(j) for j in judged]) if asked else None,
         latency=latency_scores([t.usage.seconds for t in trajectories]) if asked else None,
+        search_latency=latency_scores([j.ranking.seconds for j in judged if j.ranking is not None]),
         by_source=_groups(judged, lambda s: s.sources, asked=asked),
         by_document_type=_groups(judged, lambda s: (s.doc_type,), asked=asked),
         by_span=_groups(judged, lambda s: (s.span,), asked=asked),

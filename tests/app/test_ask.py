@@ -100,6 +100,16 @@ def test_a_file_in_the_place_of_the_question_is_recognised(docsage, english_pdf:
     assert "is a file, not a question" in result.err
 
 
+def test_a_collection_that_is_none_is_bad_input(docsage, english_pdf: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "collection.sqlite").write_text("not a database, and long enough to be seen as none" * 40)
+    for collection in ("file", "broken"):
+        result = docsage("ask", QUESTION, english_pdf, "--collection", tmp_path / collection)
+        assert result.code == 2
+        assert "can't be opened" in result.err
+
+
 def test_our_own_fault_is_code_1_with_the_traceback_in_a_file(
     docsage, english_pdf: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

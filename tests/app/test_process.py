@@ -82,6 +82,19 @@ def test_libraries_say_nothing(tmp_path: Path, make_scan, chinese_pdf: Path) -> 
         assert line.partition(":")[0] in {"reading", "OCR", "figures", "vectors"} or "damaged.pdf" in line, line
 
 
+def test_letters_that_the_terminal_lacks_are_replaced(tmp_path: Path, chinese_pdf: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(
+        [sys.executable, "-m", "app.cli", "search", "苹果树", str(chinese_pdf)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert b"guoyuan.pdf, page 1" in result.stdout
+
+
 def test_a_reader_that_has_enough_is_no_error(tmp_path: Path, english_pdf: Path) -> None:
     command = f"{sys.executable} -m app.cli search orchard {english_pdf} --json | true; exit ${{PIPESTATUS[0]}}"
     result = subprocess.run(
