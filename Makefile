@@ -12,9 +12,9 @@ ASK := $(BIN)/docsage ask --collection out/demo --boxes out/boxes
 demo: $(VENV)/.installed
 	@ask() { printf '\n> %s\n' "$$1"; $(ASK) "$$@" || test $$? -eq 3; }; set -e; \
 	ask "How much was spent on dredging in 2025, in thousands of pounds?" samples/harbour-report.pdf; \
-	ask "Who has been chief pilot since March?" samples/harbour-report.pdf; \
+	ask "How much shore power was delivered in the third quarter of 2025?" samples/harbour-report.pdf; \
 	ask "少儿科普讲座的名额是多少？" samples/scanned-notice.pdf; \
-	ask "縣丞馬良弼捐俸多少兩？" samples/classical-page.png; \
+	ask "誰是文昌書院的山長？" samples/classical-page.png; \
 	ask "How many cruise passengers came ashore in 2025?" samples/harbour-report.pdf
 	@echo; echo "The cited pages, with their boxes drawn, are in out/boxes."
 
