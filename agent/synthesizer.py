@@ -82,11 +82,11 @@ class ExtractiveSynthesizer:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         pages = await _laid_out(request, ranked)
         ranked = await asyncio.to_thread(rank_units, question, pages)
-        if (sum_up := operands(question, ranked, request.support)) is not None:
-            if (draft := await _calculated(request, sum_up)) is not None:
-                return draft
-        for best, found in _picks(question, ranked):
-            return _draft(request, pages, best, found)
+        found = operands(question, ranked, request.support)
+        if found is not None and (draft := await _calculated(request, found)) is not None:
+            return draft
+        for best, taken in _picks(question, ranked):
+            return _draft(request, pages, best, taken)
         best = ranked[0]
         return Draft(
             answer=None,

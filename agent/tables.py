@@ -87,19 +87,23 @@ def _body_starts(page: Page, visual: list[list[int]], tables: Mapping[int, Block
         for table in {id(tables[i]): tables[i] for i in indices if i in tables}.values():
             texts = [page.lines[i].text.strip() for i in indices if tables.get(i) is table]
             seconds.setdefault(table.lines, number + 1)
-            if table.lines not in starts and any(_is_value(text) for text in texts):
+            if table.lines not in starts and _is_body(texts):
                 starts[table.lines] = number
     return {**seconds, **starts}
 
 
-def _is_value(text: str) -> bool:
-    """Whether a cell is a value, and no head: a number or a day, but not a bare year."""
-    if _CELL.fullmatch(text):
-        return not years(text) and re.search(r"\d", text) is not None
-    found = values(text)
-    if len(found) == 1 and found[0].kind == "date" and len(found[0].text) > 0.8 * len(text):
+def _is_body(texts: list[str]) -> bool:
+    """Whether a row of a table has values: numbers, or days beside a label. Years and full dates are heads."""
+    if any(_CELL.fullmatch(text) and re.search(r"\d", text) and not years(text) for text in texts):
         return True
-    return len(_TOKEN.findall(text)) >= 2 and _INLINE.fullmatch(text) is not None and not years(text)
+    if len(texts) == 1:
+        return len(_TOKEN.findall(texts[0])) >= 2 and _INLINE.fullmatch(texts[0]) is not None and not years(texts[0])
+    return not _is_date(texts[0]) and any(_is_date(text) and not years(text) for text in texts[1:])
+
+
+def _is_date(text: str) -> bool:
+    found = values(text)
+    return len(found) == 1 and found[0].kind == "date" and len(found[0].text) > 0.8 * len(text)
 
 
 def _visual_rows(page: Page) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -90,6 +90,8 @@ def split_claims(question: Question, answer: str) -> tuple[str, ...]:
 def _claim(case: Case, claim_id: str, text: str) -> Claim:
     """The verdict on one claim: that of the fact that supports it best; contradiction only when none supports it."""
     by_id = {item.id: item for item in case.evidence}
+    if case.draft.calculation is not None and case.facts:
+        return _calculated_claim(case, claim_id, text, by_id)
     checks: list[tuple[Check, Fact]] = []
     for fact in case.facts:
         sources = [by_id[i] for i in fact.evidence_ids if i in by_id]
@@ -107,6 +109,21 @@ def _claim(case: Case, claim_id: str, text: str) -> Claim:
         text=text,
         verdict=check.verdict,
         fact_ids=(fact.id,) if supported or check.verdict == "contradicted" else (),
+        confidence=round(check.strength * case.draft.coverage, 3) if supported else 0.0,
+        reason=check.reason,
+    )
+
+
+def _calculated_claim(case: Case, claim_id: str, text: str, by_id: Mapping[str, Evidence]) -> Claim:
+    """The verdict on a result: its operands may stand in the evidence of several facts."""
+    sources = [by_id[i] for fact in case.facts for i in fact.evidence_ids if i in by_id]
+    check = check_claim(case.question, text, case.facts[0], sources, case.draft.calculation)
+    supported = check.verdict == "supported"
+    return Claim(
+        id=claim_id,
+        text=text,
+        verdict=check.verdict,
+        fact_ids=tuple(fact.id for fact in case.facts) if supported else (),
         confidence=round(check.strength * case.draft.coverage, 3) if supported else 0.0,
         reason=check.reason,
     )
