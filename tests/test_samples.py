@@ -76,8 +76,9 @@ def test_an_answer_is_right_and_its_box_holds_the_place(
     assert trajectory.answer is not None, trajectory.reason
     assert _same(question["answer"], trajectory.answer)
     place = _box(question)
-    cited = _cited(trajectory, question["page"])
-    assert max((place.coverage_by(region.block) for region in cited), default=0.0) >= 0.9
+    # A box around the whole page would hold every place and show nothing.
+    cited = [region.block for region in _cited(trajectory, question["page"]) if region.block.area < 0.4]
+    assert max((place.coverage_by(block) for block in cited), default=0.0) >= 0.9
 
 
 @pytest.mark.slow
