@@ -12,7 +12,7 @@ from retrieval.errors import UnreadableDocument
 from retrieval.ingest.fragments import Rect
 
 _DEFAULT_DPI = 96.0
-_FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "TIFF")
+_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")
 _MAX_PIXELS = 400_000_000
 
 

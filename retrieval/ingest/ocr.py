@@ -15,6 +15,7 @@ from retrieval.settings import OcrSettings
 Pixels = NDArray[np.uint8]
 _TALL = 1.5
 _DETECTION_SIDE = 1440
+_LEAST_SIDE = 736
 
 
 @dataclass(slots=True)
@@ -65,18 +66,30 @@ class RapidOcr:
         """All lines of an RGB image (height, width, 3), in no particular order."""
         from rapidocr.utils.process_img import map_boxes_to_original
 
-        bgr = np.ascontiguousarray(image[:, :, ::-1])
+        bgr, factor = _enlarged(image[:, :, ::-1])
         scaled, record = self._engine.preprocess_img(bgr)
         found, turned, read, _ = self._engine.run_ocr_steps(scaled, record)
         if found.boxes is None or read.txts is None:
             return []
-        boxes = map_boxes_to_original(found.boxes, record, *image.shape[:2])
+        boxes = map_boxes_to_original(found.boxes, record, *bgr.shape[:2]) / factor
         flips = [label == "180" and score > 0.9 for label, score in turned.cls_res or []] or [False] * len(boxes)
         return [
             _line(np.asarray(box), text, float(score), bool(flip))
             for box, text, score, flip in zip(boxes, read.txts, read.scores, flips, strict=True)
             if text.strip()
         ]
+
+
+def _enlarged(image: Pixels) -> tuple[Pixels, float]:
+    """A small image enlarged until its short side has 736 pixels, the least that finds small text, and the factor."""
+    import cv2
+
+    height, width = image.shape[:2]
+    factor = min(_LEAST_SIDE / min(height, width), _DETECTION_SIDE / max(height, width))
+    if factor <= 1:
+        return np.ascontiguousarray(image), 1.0
+    size = (max(round(width * factor), 1), max(round(height * factor), 1))
+    return cv2.resize(np.ascontiguousarray(image), size, interpolation=cv2.INTER_CUBIC), factor
 
 
 def _line(corners: Any, text: str, score: float, flipped: bool) -> OcrLine:

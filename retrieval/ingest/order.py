@@ -17,6 +17,7 @@ _MIN_GUTTER = 0.012
 _OPEN_SHARE = 0.62
 _MARGIN_ZONE = 0.08
 _MAX_DEPTH = 3
+_OCR_SLACK = 0.3
 
 
 @dataclass(slots=True)
@@ -65,9 +66,14 @@ def reading_rows(
 
 
 def _item(index: int, fragment: Fragment, frame: Rect) -> _Item:
+    """OCR's boxes reach beyond the ink by a third of the line; without that, narrow gutters would close."""
     text = fragment.text
     digits = sum(map(text.count, "0123456789"))
-    return _Item(index, frame[0], frame[1], frame[2], frame[3], len(text), digits)
+    u1, v1, u2, v2 = frame
+    if fragment.source == "ocr":
+        slack = min(_OCR_SLACK * (v2 - v1), 0.2 * (u2 - u1))
+        u1, u2 = u1 + slack, u2 - slack
+    return _Item(index, u1, v1, u2, v2, len(text), digits)
 
 
 def _extent(row: list[_Item]) -> Rect:
@@ -170,19 +176,37 @@ def _columns(items: list[_Item], gutters: list[tuple[float, float]]) -> list[lis
 
 
 def _are_text(columns: list[list[_Item]], width: float) -> bool:
-    """Whether these are columns of running text; the cells of a table are read row by row instead."""
+    """Whether these are columns of running text; the cells of a table are read row by row instead.
+
+    Columns whose lines are mostly full carry less regular ones (a table, a list) beside them.
+    """
+    running = [_is_running(c) for c in columns]
+    if sum(running) >= 2:
+        return True
     tall = [c for c in columns if len(c) >= 3]
     if len(tall) < 2 or len(columns) - len(tall) > 1:
         return False
-    for column in tall:
+    reaches = [max(i.u2 for i in c) - min(i.u1 for i in c) for c in tall]
+    if any(running) and min(reaches) > 0.2 * width:
+        return True
+    for column, reach in zip(tall, reaches, strict=True):
         letters = sum(i.letters for i in column)
-        digits = sum(i.digits for i in column)
-        reach = max(i.u2 for i in column) - min(i.u1 for i in column)
         size = sorted(i.v2 - i.v1 for i in column)[len(column) // 2]
         filled = sum(i.u2 - i.u1 for i in column) / len(column)
+        digits = sum(i.digits for i in column)
         if reach < 0.1 * width or filled < max(0.45 * reach, 3.5 * size) or digits > 0.35 * letters:
             return False
     return True
+
+
+def _is_running(column: list[_Item]) -> bool:
+    """Whether a column holds running text: at least four lines, most of them full, words and not numbers."""
+    if len(column) < 4:
+        return False
+    reach = max(i.u2 for i in column) - min(i.u1 for i in column)
+    full = sum(i.u2 - i.u1 > 0.8 * reach for i in column)
+    letters, digits = sum(i.letters for i in column), sum(i.digits for i in column)
+    return full > 0.6 * len(column) and letters > 12 * len(column) and digits < 0.25 * letters
 
 
 def _rows(items: list[_Item]) -> list[list[_Item]]:
