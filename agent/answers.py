@@ -189,12 +189,16 @@ def _han_name(question: Question, text: str) -> str | None:
 
 
 def list_items(units: Sequence[Unit], seed: Unit, limit: int = 10) -> list[Unit]:
-    """The list items that stand together with `seed` on its page, in order; only `seed` when it is no list item."""
+    """The list items that stand together with `seed`, or right after it when it announces them; else `seed` alone."""
+    start = seed.order
     if seed.role != "list_item":
-        return [seed]
-    start = stop = seed.order
-    while start > 0 and units[start - 1].role == "list_item" and units[start - 1].heading == seed.heading:
+        start += 1
+        if start >= len(units) or units[start].role != "list_item":
+            return [seed]
+    heading = units[start].heading
+    while start > 0 and units[start - 1].role == "list_item" and units[start - 1].heading == heading:
         start -= 1
-    while stop + 1 < len(units) and units[stop + 1].role == "list_item" and units[stop + 1].heading == seed.heading:
+    stop = start
+    while stop < len(units) and units[stop].role == "list_item" and units[stop].heading == heading:
         stop += 1
-    return list(units[start : stop + 1])[:limit]
+    return list(units[start:stop])[:limit]

@@ -15,6 +15,7 @@ from agent.values import Value, values, years
 from tools.types import Evidence
 
 _WORDS = 0.6
+_UNIT = 2
 _NAME = re.compile(r"\b[A-Z][\w&’'-]+(?:\s+[A-Z][\w&’'-]+)*")
 _YES = re.compile(r"^(?:yes|是|对)[.。]?$", re.IGNORECASE)
 _NO = re.compile(r"^(?:no|否|不是)[.。]?$", re.IGNORECASE)
@@ -98,6 +99,13 @@ def _wrong_value(claim: str, evidence: str) -> Check | None:
     return None
 
 
+def _without_values(text: str) -> str:
+    """A text without its numbers and dates, which may be written in another way in the evidence."""
+    for value in reversed(values(text)):
+        text = text[: value.start] + " " + text[value.stop :]
+    return text.strip(" .,;$€£¥%()")
+
+
 def _comparable(value: Value, other: Value) -> bool:
     dated = {"date", "year"}
     if value.kind in dated or other.kind in dated:
@@ -106,14 +114,14 @@ def _comparable(value: Value, other: Value) -> bool:
 
 
 def _check_words(claim: str, text: str, whole: str) -> Check:
-    wanted = set(terms(claim.replace("…", " ")))
+    rest = _without_values(claim)
+    wanted = set(terms(rest.replace("…", " ")))
     have = set(terms(whole))
-    if not wanted:
-        return (
-            Check("supported", 1.0, "the evidence has it literally")
-            if claim in whole
-            else Check("unsupported", 0.0, "there is nothing to compare")
-        )
+    if len(rest) <= _UNIT or not wanted:
+        # Only a value with its measure word: values were compared before.
+        if rest != claim or claim in whole:
+            return Check("supported", 1.0, "the evidence has it")
+        return Check("unsupported", 0.0, "there is nothing to compare")
     for match in _NAME.finditer(claim):
         if match.start() and not set(terms(match.group())) <= have:
             return Check("unsupported", 0.0, f"{match.group()} isn't named in the evidence")

@@ -20,7 +20,7 @@ _CHINESE_ASKING = re.compile(
     r"请问|是多少|有多少|多少|什么|怎么样|怎么|怎样|如何|哪一个|哪一天|哪一年|哪年|哪个|哪些|哪里|何时|何人|何处|是谁|为何|为什么"
     r"|是否|是不是|根据|文中|本文|报告|一共|总共|[谁吗呢么几哪请问的了是在和与及有其之于以而也就都被把为]"
 )
-_EMPTY_WORDS = STOP_WORDS | {"much", "many", "name"}
+_EMPTY_WORDS = STOP_WORDS | frozenset(index_terms("much many list identify"))
 
 _LIGHT = frozenset(
     index_terms(

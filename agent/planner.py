@@ -105,7 +105,7 @@ class RulePlanner:
                 tool="page_reader", arguments={"top": self._settings.read_pages}, why="read the best pages", stage=1
             )
         )
-        steps.append(PlanStep(tool=GROUNDING, arguments={"quotes": ()}, why="place what is quoted", stage=2))
+        steps.append(PlanStep(tool=GROUNDING, arguments={"quotes": []}, why="place what is quoted", stage=2))
         return Plan(
             task=hints.task or task_of(question),
             answer_type=question.answer_type,

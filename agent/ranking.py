@@ -71,7 +71,9 @@ def _page_units(question: Question, read: PageRead, weights: Weights) -> list[Sc
     units = units_of(read.page)
     found = []
     for number, unit in enumerate(units):
-        own = Source.of(unit.text)
+        # What a list lists is said by its heading.
+        listed = question.answer_type == "list" and unit.role == "list_item"
+        own = Source.of(f"{unit.heading} {unit.text}" if listed else unit.text)
         sources = (own, Source.of(unit.context, _CONTEXT_CREDIT), titles, _around(read.page, units, number), whole)
         coverage = weights.coverage(question.terms, *sources)
         missing = tuple(t for t in question.terms if not any(source.match(t) for source in sources))
@@ -95,6 +97,8 @@ def _shape(question: Question, unit: Unit) -> float:
         factor *= 0.5
     if unit.role == "heading" or unit.text.rstrip().endswith(("?", "？")):
         factor *= 0.6
+    if question.answer_type == "list" and unit.role == "list_item":
+        factor *= 1.2
     length = len(terms(unit.text))
     if length > 40:
         factor *= 0.9
