@@ -18,7 +18,7 @@ def mmlongbench_report(summary: Summary) -> RenderableType:
     parts: list[RenderableType] = [
         Text(
             f"{summary.questions} questions: {summary.answered} answered, {summary.abstained} abstained, "
-            f"{summary.failed} failed"
+            f"{summary.failed} failed; {summary.unreachable} want pages that their document doesn't have"
         ),
         _retrieval(summary.retrieval),
     ]

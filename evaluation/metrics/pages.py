@@ -9,10 +9,19 @@ from retrieval.types import Frozen, PageRef
 
 
 class CitedPages(Frozen):
-    """A question's gold pages and the pages its trajectory cites; None when there is no trajectory."""
+    """A question's gold pages and the pages its trajectory cites; None when there is no trajectory.
+
+    `unreachable` counts gold pages that the document doesn't have.
+    """
 
     gold: frozenset[PageRef]
     cited: frozenset[PageRef] | None
+    unreachable: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many pages the question wants, those that nobody can cite included."""
+        return len(self.gold) + self.unreachable
 
     @property
     def shared(self) -> int:
@@ -29,9 +38,9 @@ def page_scores(items: Sequence[CitedPages]) -> dict[str, Score]:
     A question that cites nothing has no precision and is left out of macro precision (`missing` counts it); its recall
     and F1 are 0. A question without a trajectory cites nothing.
     """
-    judged = [item for item in items if item.gold]
+    judged = [item for item in items if item.wanted]
     cited = sum(len(i.cited or ()) for i in judged)
-    gold = sum(len(i.gold) for i in judged)
+    gold = sum(i.wanted for i in judged)
     shared = sum(i.shared for i in judged)
     silent = sum(not i.cited for i in judged)
     absent = sum(i.cited is None for i in judged)
@@ -43,10 +52,10 @@ def page_scores(items: Sequence[CitedPages]) -> dict[str, Score]:
             (i.shared / len(i.cited) for i in judged if i.cited), of="questions that cite pages", missing=silent
         ),
         "macro_recall": Score.mean(
-            (i.shared / len(i.gold) for i in judged), of="questions with gold pages", missing=absent
+            (i.shared / i.wanted for i in judged), of="questions with gold pages", missing=absent
         ),
         "macro_f1": Score.mean(
-            (2 * i.shared / (len(i.cited or ()) + len(i.gold)) for i in judged),
+            (2 * i.shared / (len(i.cited or ()) + i.wanted) for i in judged),
             of="questions with gold pages",
             missing=absent,
         ),

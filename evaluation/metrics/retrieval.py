@@ -11,19 +11,32 @@ CUTOFFS = (1, 3, 5, 10)
 
 
 class RankedPages(Frozen):
-    """A question's gold pages and the ranking it got; None when the question could not be searched."""
+    """A question's gold pages and the ranking it got; None when the question could not be searched.
+
+    `unreachable` counts gold pages that the document doesn't have: annotations that no ranking can meet.
+    """
 
     gold: frozenset[PageRef]
     ranking: tuple[PageRef, ...] | None
+    unreachable: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many pages the question wants, those that nobody can find included."""
+        return len(self.gold) + self.unreachable
+
+    def found(self, k: int) -> int:
+        """How many gold pages are among the first k."""
+        return len(self.gold & set((self.ranking or ())[:k]))
 
 
 def recall_at(k: int, items: Sequence[RankedPages]) -> Score:
     """Mean over questions of |gold in the first k| / |gold|. Questions without gold pages don't take part.
 
-    A question that could not be searched counts 0 and is in `missing`.
+    A question that could not be searched counts 0 and is in `missing`; gold pages that don't exist are never found.
     """
     judged = _judged(items)
-    shares = [len(i.gold & set((i.ranking or ())[:k])) / len(i.gold) for i in judged]
+    shares = [i.found(k) / i.wanted for i in judged]
     return Score.mean(shares, of="questions with gold pages", missing=_missing(judged))
 
 
@@ -33,7 +46,7 @@ def all_hit_at(k: int, items: Sequence[RankedPages]) -> Score:
     A question with more than k gold pages can't be a hit.
     """
     judged = _judged(items)
-    hits = [float(i.gold <= set((i.ranking or ())[:k])) for i in judged]
+    hits = [float(i.found(k) == i.wanted) for i in judged]
     return Score.mean(hits, of="questions with gold pages", missing=_missing(judged))
 
 
@@ -44,7 +57,7 @@ def retrieval_scores(items: Sequence[RankedPages]) -> dict[str, Score]:
 
 
 def _judged(items: Sequence[RankedPages]) -> list[RankedPages]:
-    return [item for item in items if item.gold]
+    return [item for item in items if item.wanted]
 
 
 def _missing(items: Sequence[RankedPages]) -> int:

@@ -17,7 +17,7 @@ from evaluation.types import Question, Ranked
 from retrieval.collection import Collection
 from retrieval.errors import UnreadableDocument
 from retrieval.progress import Progress, Silent
-from retrieval.types import Scope
+from retrieval.types import Document, Scope
 
 DEPTH = 10
 """How many pages are ranked for recall@k and all-hit@k."""
@@ -49,17 +49,17 @@ def measure(
     What the run's files hold already isn't done again, so a complete run is only scored. Writes `summary.json`.
     """
     shown = progress or Silent()
-    doc_ids = _read(run, data, samples, collection, shown)
+    documents = _read(run, data, samples, collection, shown)
     questions = [
-        Question(id=s.id, text=s.question, scope=Scope(doc_ids=(doc_ids[s.document],)))
+        Question(id=s.id, text=s.question, scope=Scope(doc_ids=(documents[s.document].doc_id,)))
         for s in samples
-        if s.document in doc_ids
+        if s.document in documents
     ]
     run.rank(questions, lambda question: rank(question, collection), progress=shown)
     if agent is not None:
         answering = agent
         run.ask(questions, lambda question: answering.ask(question.text, question.scope), progress=shown)
-    judged = judge(samples, doc_ids=doc_ids, rankings=run.ranked.read(), trajectories=run.trajectories.read())
+    judged = judge(samples, documents=documents, rankings=run.ranked.read(), trajectories=run.trajectories.read())
     asked = agent is not None
     summary = summarise(judged, run.open_failures(asked=asked), asked=asked)
     write_json(run.out / "summary.json", summary)
@@ -93,24 +93,29 @@ def fingerprint(samples: Sequence[Sample]) -> str:
 
 def _read(
     run: Run, data: Path, samples: Sequence[Sample], collection: Collection, progress: Progress
-) -> dict[str, str]:
-    """Read and enrich the documents; their content hashes by name. Questions over unreadable ones are failures."""
+) -> dict[str, Document]:
+    """Read and enrich the documents; what they are, by name. Questions over unreadable ones are failures."""
     paths = document_paths(data, samples)
     present = {name: path for name, path in paths.items() if path.is_file()}
     report = collection.read(list(present.values()), progress=progress)
     refused = {refusal.path.resolve(): refusal.reason for refusal in report.refused}
-    doc_ids = {}
+    documents = {}
     for name, path in present.items():
         known = collection.store.known_file(path)
         if known is not None and path.resolve() not in refused:
-            doc_ids[name] = known.doc_id
-    if doc_ids:
-        collection.enrich(Scope(doc_ids=tuple(dict.fromkeys(doc_ids.values()))), progress=progress)
-    for name in paths.keys() - doc_ids.keys():
-        reason = refused.get(paths[name].resolve(), f"{paths[name]} does not exist")
-        progress.note(reason)
-        for sample in samples:
-            if sample.document == name:
-                question = Question(id=sample.id, text=sample.question, scope=Scope(doc_ids=()))
-                run.failures.append(failure_of(question, UnreadableDocument(reason)))
-    return doc_ids
+            documents[name] = collection.document(known.doc_id)
+    if documents:
+        scope = Scope(doc_ids=tuple(dict.fromkeys(document.doc_id for document in documents.values())))
+        collection.enrich(scope, progress=progress)
+    for name, path in paths.items():
+        if name not in documents:
+            reason = refused.get(path.resolve(), f"{path} does not exist")
+            progress.note(reason)
+            _fail(run, [s for s in samples if s.document == name], UnreadableDocument(reason))
+    return documents
+
+
+def _fail(run: Run, samples: Sequence[Sample], error: UnreadableDocument) -> None:
+    for sample in samples:
+        question = Question(id=sample.id, text=sample.question, scope=Scope(doc_ids=()))
+        run.failures.append(failure_of(question, error))

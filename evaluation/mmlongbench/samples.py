@@ -19,7 +19,10 @@ SOURCE_NAMES = {"Pure-text (Plain-text)": "Pure-text", "Generalized-text (Layout
 
 
 class Sample(Frozen):
-    """One question with its gold answer. `pages` are 1-based; `sources` say what the evidence is (Table, ...)."""
+    """One question with its gold answer. `sources` say what the evidence is (Table, Chart, ...).
+
+    `pages` are 1-based as a rule; a few annotations name pages that the document doesn't have.
+    """
 
     id: str
     document: str
@@ -32,13 +35,18 @@ class Sample(Frozen):
 
     @property
     def answerable(self) -> bool:
-        """Whether the gold answer is in the document."""
-        return self.answer_format != "None" and self.answer != NOT_ANSWERABLE
+        """Whether the benchmark counts it as answerable: literally, "Not answerable or 0 or none" is an answer."""
+        return self.answer != NOT_ANSWERABLE
+
+    @property
+    def may_abstain(self) -> bool:
+        """Whether abstaining is right, also where the benchmark takes another answer besides."""
+        return self.answer_format == "None"
 
     @property
     def span(self) -> Span:
         """The benchmark's own split: one gold page, several (or none) with an answer, or no answer."""
-        if self.answer == NOT_ANSWERABLE:
+        if not self.answerable:
             return "unanswerable"
         return "single-page" if len(self.pages) == 1 else "cross-page"
 

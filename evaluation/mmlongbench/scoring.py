@@ -16,7 +16,7 @@ from evaluation.metrics.pages import CitedPages, page_scores
 from evaluation.metrics.retrieval import RankedPages, retrieval_scores
 from evaluation.mmlongbench.samples import Sample
 from evaluation.types import Failure, Ranked, Score
-from retrieval.types import Frozen, PageRef
+from retrieval.types import Document, Frozen, PageRef
 
 _GROUPED_NUMBER = re.compile(r"[$€£¥]?\s?(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?)(\s?%)?")
 
@@ -30,7 +30,10 @@ class Group(Frozen):
 
 
 class Summary(Frozen):
-    """What a run came to. Questions without a trajectory count as wrong; `answers` is None when nothing was asked."""
+    """What a run came to. Questions without a trajectory count as wrong; `answers` is None when nothing was asked.
+
+    `unreachable` counts questions with a gold page that their document doesn't have: they can't be retrieved in full.
+    """
 
     schema_version: Literal["docsage.summary/1"] = Field(default="docsage.summary/1", alias="schema")
     benchmark: Literal["mmlongbench-doc"] = "mmlongbench-doc"
@@ -39,6 +42,7 @@ class Summary(Frozen):
     abstained: int
     failed: int
     failures_by_kind: dict[str, int]
+    unreachable: int
     retrieval: dict[str, Score]
     pages: dict[str, Score] | None
     answers: dict[str, Score] | None
@@ -54,23 +58,46 @@ class Judged(Frozen):
     """One sample with what is known of it: document, ranking, trajectory and score, each where there is one."""
 
     sample: Sample
-    doc_id: str | None
+    document: Document | None
     ranking: Ranked | None
     trajectory: Trajectory | None
     scored: ScoredAnswer
 
     @property
     def gold_pages(self) -> frozenset[PageRef]:
-        """Gold evidence pages of an answerable question. A document that can't be read keeps its name as id."""
-        if not self.sample.answerable:
-            return frozenset()
-        doc_id = self.doc_id or self.sample.document
-        return frozenset(PageRef(doc_id=doc_id, page=page) for page in self.sample.pages)
+        """Gold evidence pages that exist, of an answerable question. An unreadable document keeps its name as id."""
+        doc_id = self.document.doc_id if self.document else self.sample.document
+        return frozenset(PageRef(doc_id=doc_id, page=page) for page in self._pages if self._exists(page))
+
+    @property
+    def unreachable(self) -> int:
+        """How many of the gold pages the document doesn't have."""
+        return sum(not self._exists(page) for page in self._pages)
 
     @property
     def ranked_pages(self) -> RankedPages:
         """Gold pages against the ranking."""
-        return RankedPages(gold=self.gold_pages, ranking=self.ranking.pages if self.ranking else None)
+        ranking = self.ranking.pages if self.ranking else None
+        return RankedPages(gold=self.gold_pages, ranking=ranking, unreachable=self.unreachable)
+
+    @property
+    def cited_pages(self) -> CitedPages:
+        """Gold pages against those of the trajectory."""
+        cited = frozenset(page.ref for page in self.trajectory.pages) if self.trajectory else None
+        return CitedPages(gold=self.gold_pages, cited=cited, unreachable=self.unreachable)
+
+    @property
+    def abstention(self) -> Abstention:
+        """Whether abstaining was right, and whether it was done."""
+        abstained = None if self.trajectory is None else self.trajectory.abstained
+        return Abstention(answerable=not self.sample.may_abstain, abstained=abstained)
+
+    @property
+    def _pages(self) -> tuple[int, ...]:
+        return self.sample.pages if self.sample.answerable else ()
+
+    def _exists(self, page: int) -> bool:
+        return page >= 1 and (self.document is None or page <= self.document.pages)
 
 
 def short_answer(trajectory: Trajectory) -> str:
@@ -94,7 +121,7 @@ def short_answer(trajectory: Trajectory) -> str:
 def judge(
     samples: Sequence[Sample],
     *,
-    doc_ids: Mapping[str, str],
+    documents: Mapping[str, Document],
     rankings: Sequence[Ranked],
     trajectories: Sequence[Trajectory],
 ) -> list[Judged]:
@@ -104,7 +131,7 @@ def judge(
     return [
         Judged(
             sample=sample,
-            doc_id=doc_ids.get(sample.document),
+            document=documents.get(sample.document),
             ranking=ranked.get(sample.id),
             trajectory=answered.get(sample.id),
             scored=_score(sample, answered.get(sample.id)),
@@ -124,10 +151,11 @@ def summarise(judged: Sequence[Judged], failures: Mapping[str, Failure], *, aske
         abstained=sum(t.abstained for t in trajectories),
         failed=len(kinds),
         failures_by_kind={kind: kinds.count(kind) for kind in sorted(set(kinds))},
+        unreachable=sum(j.unreachable > 0 for j in judged),
         retrieval=retrieval_scores([j.ranked_pages for j in judged]),
-        pages=page_scores([_cited(j) for j in judged]) if asked else None,
+        pages=page_scores([j.cited_pages for j in judged]) if asked else None,
         answers={"accuracy": accuracy(answers), "f1": f1(answers)} if asked else None,
-        abstention=abstention_scores([_abstention(j) for j in judged]) if asked else None,
+        abstention=abstention_scores([j.abstention for j in judged]) if asked else None,
         latency=latency_scores([t.usage.seconds for t in trajectories]) if asked else None,
         search_latency=latency_scores([j.ranking.seconds for j in judged if j.ranking is not None]),
         by_source=_groups(judged, lambda s: s.sources, asked=asked),
@@ -143,17 +171,6 @@ def _score(sample: Sample, trajectory: Trajectory | None) -> ScoredAnswer:
     prediction = short_answer(trajectory)
     score = score_answer(sample.answer, prediction, sample.answer_format)
     return ScoredAnswer(gold=sample.answer, prediction=prediction, score=score)
-
-
-def _cited(judged: Judged) -> CitedPages:
-    trajectory = judged.trajectory
-    cited = None if trajectory is None else frozenset(page.ref for page in trajectory.pages)
-    return CitedPages(gold=judged.gold_pages, cited=cited)
-
-
-def _abstention(judged: Judged) -> Abstention:
-    abstained = None if judged.trajectory is None else judged.trajectory.abstained
-    return Abstention(answerable=judged.sample.answerable, abstained=abstained)
 
 
 def _groups(judged: Sequence[Judged], keys: Callable[[Sample], Sequence[str]], *, asked: bool) -> dict[str, Group]:

@@ -41,6 +41,15 @@ def test_questions_that_could_not_be_searched_count_as_misses_and_are_counted() 
     assert score == Score(value=0.5, n=2, missing=1)
 
 
+def test_a_gold_page_that_does_not_exist_is_never_found() -> None:
+    ranked = RankedPages(gold=frozenset(_refs(1)), ranking=_refs(1, 2), unreachable=1)
+    assert recall_at(10, [ranked]).value == 0.5
+    assert all_hit_at(10, [ranked]).value == 0.0
+    cited = CitedPages(gold=frozenset(), cited=frozenset(_refs(1)), unreachable=1)
+    assert page_scores([cited])["micro_recall"].value == 0.0
+    assert page_scores([cited])["macro_f1"].value == 0.0
+
+
 def test_every_cutoff_without_data_is_none_with_a_reason() -> None:
     scores = retrieval_scores([_ranked((), (1,))])
     assert set(scores) == {f"{m}@{k}" for m in ("recall", "all_hit") for k in (1, 3, 5, 10)}

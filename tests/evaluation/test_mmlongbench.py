@@ -146,6 +146,16 @@ def test_resuming_asks_only_what_failed(data: Path, tmp_path: Path, collection: 
     assert summary.answers["accuracy"].value == 1.0
 
 
+def test_pages_that_the_document_lacks_are_counted(data: Path, tmp_path: Path, collection: Collection) -> None:
+    rows = json.loads((data / "samples.json").read_text())
+    rows[0]["evidence_pages"], rows[1]["evidence_pages"] = "[0, 1]", "[1, 289]"
+    (data / "samples.json").write_text(json.dumps(rows))
+    summary = _measure(data, tmp_path / "out", collection, None)
+    assert summary.unreachable == 2
+    assert summary.retrieval["all_hit@10"].value == 0.0
+    assert summary.retrieval["recall@10"].value == pytest.approx((0.5 + 0.5 + 0) / 3)
+
+
 def test_searching_alone_leaves_answers_without_a_score(data: Path, tmp_path: Path, collection: Collection) -> None:
     summary = _measure(data, tmp_path / "out", collection, None)
     assert summary.answers is None
