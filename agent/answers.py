@@ -11,7 +11,8 @@ from agent.question import Question
 from agent.ranking import WANTED, Scored, wanted_values
 from agent.reading import Unit
 from agent.tables import Cell
-from agent.values import Value, values, years
+from agent.types import AnswerType
+from agent.values import Value, ValueKind, values, years
 from tools.characters import normalize
 
 _NAME = re.compile(
@@ -32,6 +33,11 @@ _DENIAL = re.compile(
 _MEASURE = re.compile(
     r"[餘余多]?(?:[万萬亿億]?[元人個个條条種种次位名座所家卷首篇畝亩兩两步丈尺寸里斤石匹戶户口歲岁年月日天回件册本页枚间間層层]|小时|分钟|公里|平方米)?"
 )
+_PREFERRED: dict[AnswerType, tuple[ValueKind, ...]] = {
+    "percent": ("percent",),
+    "money": ("money",),
+    "number": ("number", "money"),
+}
 _LONGEST = 320
 
 
@@ -117,7 +123,7 @@ def _value_pick(question: Question, unit: Unit) -> Pick | None:
         found = counted or ([] if question.answer_type == "count" else found)
     if not found:
         return None
-    kinds = [v for v in found if v.kind == question.answer_type] or found
+    kinds = [v for v in found if v.kind in _PREFERRED.get(question.answer_type, ())] or found
     best = min(kinds, key=lambda v: (_distance(question, unit.text, v), v.start))
     return Pick(best.text.strip(" ,.") + _counter(unit.text, best), unit)
 

@@ -19,7 +19,7 @@ _SEARCHED = 40
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Cells in the order in which they are calculated with (earlier first), the row of each, and the best row's score."""
+    """Cells in the order in which they are calculated with, the row of each, and the best row as it was ranked."""
 
     cells: tuple[Cell, ...]
     units: tuple[Unit, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Protocol
 
 from agent.budget import Budget
+from agent.cues import TASKS
 from agent.question import Question, question_body
 from agent.replanning import Situation, next_steps
 from agent.settings import AgentSettings
@@ -19,30 +19,6 @@ GROUNDING = "region_locator"
 
 _UNCAPPED = 12
 
-_TASKS: tuple[tuple[Task, re.Pattern[str]], ...] = (
-    (
-        "ocr",
-        re.compile(
-            r"\b(?:transcribe|transcription|ocr|read out|what (?:does|do) the (?:text|characters?) (?:say|read))\b|识别|转录|转写|抄录|释文|写了什么字",
-            re.I,
-        ),
-    ),
-    ("translation", re.compile(r"\btranslat(?:e|ion)\b|翻译|译成|译为|译文|白话", re.I)),
-    (
-        "linguistic_qa",
-        re.compile(
-            r"\b(?:rhetorical|grammar|part of speech|etymology|pronounc\w+|meaning of the (?:word|character|phrase))\b|字义|词义|读音|通假|句式|修辞|词性|(?:字|词)的意思|古音|反切",
-            re.I,
-        ),
-    ),
-    (
-        "knowledge_qa",
-        re.compile(
-            r"\b(?:background of|historical context|outside the document|in general|who was the author|what dynasty)\b|作者是谁|哪个朝代|历史背景|典故|常识",
-            re.I,
-        ),
-    ),
-)
 _CRITERIA: dict[AnswerType, str] = {
     "number": "the number stands in the cited evidence",
     "percent": "the percentage stands in the cited evidence",
@@ -122,7 +98,7 @@ class RulePlanner:
 
 def task_of(question: Question) -> Task:
     """The kind of a question by its cues; calculations are reasoning, everything else is asked of the document."""
-    for task, pattern in _TASKS:
+    for task, pattern in TASKS:
         if pattern.search(question.text):
             return task
     return "reasoning_qa" if question.operation in ("growth", "difference", "ratio") else "document_qa"

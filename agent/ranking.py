@@ -59,6 +59,8 @@ def wanted_values(question: Question, text: str) -> list[Value]:
         return []
     given = values(question.text)
     found = [v for v in values(text) if v.kind in kinds and not any(v.same(g) for g in given)]
+    if question.answer_type == "date":
+        return [v for v in found if (v.weekday is not None) == question.weekday]
     if question.answer_type == "percent" and not found:
         # A table of percentages writes the sign in its head or not at all.
         found = [v for v in values(text) if v.kind == "number" and v.number is not None and abs(v.number) <= 1000]

@@ -13,10 +13,12 @@ from tools.types import EvidenceKind
 
 _SPLIT = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[\"“‘(]?[A-Z0-9\u3400-\u9fff•])|(?<=[。！？；])")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Figs|vs|etc|al|Inc|Corp|Co|Ltd|Jr|Sr|U\.S|e\.g|i\.e|cf|pp|Vol|Sec|Eq)|\b[A-Z])\.$"
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Figs|vs|etc|al|Inc|Corp|Co|Ltd|Jr|Sr|U\.S|e\.g|i\.e|cf|pp|Vol|Sec|Eq)"
+    r"|\b[A-Z])\.$"
 )
 _UNIT_NOTE = re.compile(
-    r"\(?[^()\n]{0,40}\bin (?:US )?(?:\$ ?|dollars )?(?:thousands|millions|billions)\b[^()\n]{0,60}\)?|\(\$ ?(?:thousands|millions?|billions?)[^)]*\)|单位[：:]?\s*\S{1,6}",
+    r"\(?[^()\n]{0,40}\bin (?:US )?(?:\$ ?|dollars )?(?:thousands|millions|billions)\b[^()\n]{0,60}\)?"
+    r"|\(\$ ?(?:thousands|millions?|billions?)[^)]*\)|单位[：:]?\s*\S{1,6}",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w")

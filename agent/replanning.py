@@ -39,7 +39,7 @@ _SYNONYMS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where a run stands when it needs another plan. `attempt` counts from 1; `lengths` are the documents' page counts."""
+    """Where a run stands when it needs another plan. `attempt` counts from 1; `lengths` are page counts by document."""
 
     question: Question
     plan: Plan

@@ -54,7 +54,7 @@ class _Piece:
 
 
 def rows_of(page: Page) -> list[Row]:
-    """The rows of a horizontal page from top to bottom: a label with values to its right, or any row of a table block."""
+    """The rows of a horizontal page, top to bottom: a label with values to its right, or any row of a table block."""
     if page.writing == "vertical" or not page.lines:
         return []
     tables = {i: block for block in page.blocks if block.kind == "table" for i in block.lines}

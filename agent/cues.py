@@ -1,0 +1,274 @@
+"""The words by which the rules tell what a question wants, English and Chinese, as regular expressions."""
+
+from __future__ import annotations
+
+import re
+
+from agent.types import AnswerType, Task
+from tools.arithmetic import Operation
+
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
+    (
+        "yes_no",
+        _any_of(
+            r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b(?!.*\bor\b)",
+            r"\byes or no\b",
+            r"\btrue or false\b",
+            r"[吗嗎][？?]?$",
+            r"是否",
+            r"是不是",
+            r"有没有",
+            r"有沒有",
+            r"对不对",
+        ),
+    ),
+    (
+        "percent",
+        _any_of(
+            r"\bper\s?cent(?:age)?s?\b",
+            r"\bwhat (?:share|proportion|fraction)\b",
+            r"\bgrowth rate\b",
+            r"百分之",
+            r"百分比",
+            r"占比",
+            r"比例",
+            r"比率",
+            r"增长率",
+            r"增速",
+        ),
+    ),
+    (
+        "count",
+        _any_of(
+            r"\bhow many\b",
+            r"\bnumber of\b",
+            r"有几",
+            r"几[个個条種种次位名座所家卷首篇]",
+            r"多少[个個条種种次位名座所家卷首篇人]",
+        ),
+    ),
+    (
+        "money",
+        _any_of(
+            r"\bhow much (?:money|did .+ (?:cost|pay|spend|earn)|does .+ cost|is the (?:price|cost|fee))",
+            r"\bwhat (?:is|was) the (?:price|cost|fee|salary)\b",
+            r"多少钱",
+            r"多少[万亿]?元",
+            r"金额",
+            r"价格",
+            r"费用",
+        ),
+    ),
+    (
+        "date",
+        _any_of(
+            r"^when\b",
+            r"\bwhen (?:did|was|were|is|does)\b",
+            r"\b(?:what|which) (?:year|date|month|day)\b",
+            r"\bin what year\b",
+            r"\bwhat is the date\b",
+            r"何时",
+            r"什么时候",
+            r"哪一?[年天月日]",
+            r"星期几",
+            r"周几",
+            r"什么时间",
+            r"何年",
+        ),
+    ),
+    (
+        "list",
+        _any_of(
+            r"\blist format\b",
+            r"\blist (?:all|the)\b",
+            r"^list\b",
+            r"\bwhat are the\b",
+            r"\bwhich (?:two|three|four|five|six)\b",
+            r"\bwhat (?:two|three|four|five|six)\b",
+            r"\bname (?:all|the (?:two|three|four|five))\b",
+            r"哪些",
+            r"哪几",
+            r"列出",
+            r"列举",
+        ),
+    ),
+    (
+        "name",
+        _any_of(
+            r"^who\b",
+            r"\bwho (?:is|was|are|were|did|has)\b",
+            r"\bwhose\b",
+            r"\bwhich\b",
+            r"^where\b",
+            r"\bwhat is the (?:name|title)\b",
+            r"\bwhat (?:company|country|city|organi[sz]ation|person|university|state|colou?r)\b",
+            r"是谁",
+            r"^谁",
+            r"谁[是的在]",
+            r"何人",
+            r"什么人",
+            r"哪[位个里家]",
+            r"何处",
+            r"什么地[方点]",
+            r"地点",
+            r"名字",
+            r"名称",
+        ),
+    ),
+    (
+        "number",
+        _any_of(
+            r"\bhow (?:much|long|far|old|large|big|high|tall|fast|often)\b",
+            r"\b(?:int|integer|float) format\b",
+            r"\bdecimal",
+            r"\bin (?:thousands|millions|billions)\b",
+            r"\bratio\b",
+            r"\b(?:average|total|amount|value|revenues?|income|liabilit\w+|assets)\b(?=.*\?|.*\d{4}|$)",
+            r"\b(?:expenses?|debt|margin|profit|sales|ebitda|earnings|eps)\b(?=.*\?|.*\d{4}|$)",
+            r"\b(?:turnover|capex|roa|roe|depth|height|length|width|weight|size)\b(?=.*\?|.*\d{4}|$)",
+            r"\b(?:speed|temperature|population|area|distance|duration|capacity)\b(?=.*\?|.*\d{4}|$)",
+            r"\b(?:volume)\b(?=.*\?|.*\d{4}|$)",
+            r"多少",
+            r"多大",
+            r"多高",
+            r"多长",
+            r"多远",
+            r"总额",
+            r"总数",
+        ),
+    ),
+)
+"""The first one that matches holds."""
+OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
+    (
+        "growth",
+        _any_of(
+            r"\bgrowth rate\b",
+            r"\b(?:percentage?|percent|%) (?:change|increase|decrease|growth|decline)\b",
+            r"\bgrew by what percent",
+            r"\bpercentage difference\b",
+            r"\bchange\b.*\bas a percentage\b",
+            r"增长率",
+            r"增长了?百分",
+            r"增幅",
+            r"同比",
+        ),
+    ),
+    (
+        "difference",
+        _any_of(
+            r"\bdifference\b",
+            r"\bhow (?:much|many) (?:more|less|higher|lower|fewer|greater|larger)\b",
+            r"\b(?:net )?change (?:in|between)\b",
+            r"\bby how much\b",
+            r"相差",
+            r"差额",
+            r"多多少",
+            r"少多少",
+            r"增加了多少",
+            r"减少了多少",
+        ),
+    ),
+    (
+        "ratio",
+        _any_of(
+            r"\bratio (?:of|between)\b",
+            r"\bhow many times (?:as|more|larger|higher|greater)\b",
+            r"比值",
+            r"几倍",
+            r"多少倍",
+        ),
+    ),
+    (
+        "average",
+        _any_of(
+            r"\b(?:average|mean) of\b",
+            r"\bwhat(?: is|'s) the average\b",
+            r"平均",
+        ),
+    ),
+    (
+        "sum",
+        _any_of(
+            r"\bsum of\b",
+            r"\bin total\b",
+            r"\bcombined\b",
+            r"\btotal of\b",
+            r"\baltogether\b",
+            r"总和",
+            r"合计",
+            r"总共",
+            r"一共",
+            r"之和",
+        ),
+    ),
+)
+"""The first one that matches holds."""
+TASKS: tuple[tuple[Task, re.Pattern[str]], ...] = (
+    (
+        "ocr",
+        _any_of(
+            r"\b(?:transcribe|transcription|ocr|read out)\b",
+            r"\b(?:what (?:does|do) the (?:text|characters?) (?:say|read))\b",
+            r"识别",
+            r"转录",
+            r"转写",
+            r"抄录",
+            r"释文",
+            r"写了什么字",
+        ),
+    ),
+    (
+        "translation",
+        _any_of(
+            r"\btranslat(?:e|ion)\b",
+            r"翻译",
+            r"译成",
+            r"译为",
+            r"译文",
+            r"白话",
+        ),
+    ),
+    (
+        "linguistic_qa",
+        _any_of(
+            r"\b(?:rhetorical|grammar|part of speech|etymology|pronounc\w+)\b",
+            r"\b(?:meaning of the (?:word|character|phrase))\b",
+            r"字义",
+            r"词义",
+            r"读音",
+            r"通假",
+            r"句式",
+            r"修辞",
+            r"词性",
+            r"(?:字|词)的意思",
+            r"古音",
+            r"反切",
+        ),
+    ),
+    (
+        "knowledge_qa",
+        _any_of(
+            r"\b(?:background of|historical context|outside the document|in general)\b",
+            r"\b(?:who was the author|what dynasty)\b",
+            r"作者是谁",
+            r"哪个朝代",
+            r"历史背景",
+            r"典故",
+            r"常识",
+        ),
+    ),
+)
+"""The first one that matches holds; none is a question about the document."""
+FRAME = _any_of(
+    r"^\s*(?:according to|based on|as shown in|as stated in|in|from) (?:the|this|these)"
+    r" (?:report|document|paper|slides?|article|guide|survey|brochure|text|page|table|chart|figure)s?,?\s+"
+)
+"""How a question says that it is about the document, which is no content."""
+WEEKDAY = _any_of(r"每周|每週|每星期|星期几|周几", r"\b(?:day of the week|weekday)\b")
+NEGATED = _any_of(r"\b(?:not|never|no longer|isn't|aren't|doesn't|don't|didn't|without|except)\b", r"没有|不是|未|非")
