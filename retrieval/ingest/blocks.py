@@ -226,6 +226,8 @@ def _runs_on(group: _Paragraph, row: Row, edges: tuple[float, float], fragments:
     last = group.rows[-1]
     if text[0] in _BULLETS or _SENTENCE_END.search(fragments[last.items[-1]].text) or group.kind == "heading":
         return False
+    if row.box[1] - last.box[3] > 0.55 * (last.box[3] - last.box[1]):
+        return False
     full = last.box[2] > edges[1] - 0.06 * (edges[1] - edges[0])
     return full and len(group.rows) > 1 and abs(row.box[0] - last.box[0]) < 0.3 * group.size
 

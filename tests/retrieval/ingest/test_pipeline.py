@@ -1,0 +1,263 @@
+"""Files in, documents out: what is known is not read again, and what is bad costs one line."""
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pymupdf
+import pytest
+from crashing import crash_on_three, hang
+from desk import Desk, scan
+from filelock import FileLock
+from PIL import Image
+
+from retrieval.errors import CollectionBusy
+from retrieval.ingest.image import read_frame
+from retrieval.ingest.pool import WorkerPool
+from retrieval.progress import Silent
+from retrieval.types import PageRef
+
+
+def _hello(page):
+    page.insert_text((72, 100), "Hello from a page")
+
+
+def _reasons(report):
+    return [r.reason for r in report.refused]
+
+
+def test_a_file_under_two_names_is_read_once(desk, draw, tmp_path):
+    first = draw("one.pdf", _hello)
+    second = Path(shutil.copy(first, tmp_path / "two.pdf"))
+    report = desk.read(first, second)
+    assert report.pages_read == 1
+    assert [d.names for d in report.documents] == [("one.pdf", "two.pdf")]
+
+
+def test_a_renamed_file_is_not_read_again(desk, draw, tmp_path):
+    path = draw("old.pdf", _hello)
+    desk.read(path)
+    report = desk.read(path.rename(tmp_path / "new.pdf"))
+    assert (report.pages_read, report.files_reused) == (0, 1)
+
+
+def test_a_folder_is_walked_and_one_new_file_reads_one_file(desk, draw, tmp_path):
+    folder = tmp_path / "papers"
+    (folder / "deep").mkdir(parents=True)
+    for n in range(5):
+        draw(f"{n}.pdf", lambda page, n=n: page.insert_text((72, 100), f"Paper {n}")).rename(
+            folder / "deep" / f"{n}.pdf"
+        )
+    (folder / ".hidden.pdf").write_bytes(b"%PDF-")
+    (folder / "notes.txt").write_text("not a document")
+    assert desk.read(folder).pages_read == 5
+    draw("new.pdf", _hello).rename(folder / "new.pdf")
+    report = desk.read(folder)
+    assert (report.pages_read, report.files_reused, len(report.documents), report.refused) == (1, 5, 6, ())
+
+
+def test_a_changed_file_replaces_its_document(desk, draw):
+    path = draw("draft.pdf", _hello)
+    old = desk.read(path).documents[0]
+    draw("draft.pdf", lambda page: page.insert_text((72, 100), "A second and longer draft"))
+    new = desk.read(path).documents[0]
+    assert new.doc_id != old.doc_id
+    assert desk.store.document(old.doc_id) is None
+    assert desk.store.page(PageRef(doc_id=old.doc_id, page=1)) is None
+
+
+def test_a_changed_file_leaves_a_document_that_another_name_holds(desk, draw, tmp_path):
+    path = draw("draft.pdf", _hello)
+    shutil.copy(path, tmp_path / "kept.pdf")
+    old = desk.read(path, tmp_path / "kept.pdf").documents[0]
+    draw("draft.pdf", lambda page: page.insert_text((72, 100), "A second and longer draft"))
+    desk.read(path)
+    assert desk.store.document(old.doc_id) is not None
+
+
+def test_an_encrypted_file_is_refused_by_name_with_the_remedy(desk, draw):
+    path = draw("secret.pdf", _hello, encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="sesame", owner_pw="boss")
+    report = desk.read(path)
+    assert report.documents == ()
+    assert _reasons(report) == ["secret.pdf: encrypted: give its password with --password"]
+
+
+def test_passwords_are_tried_in_turn_and_an_owner_password_alone_locks_nothing(tmp_path, draw):
+    desk = Desk(tmp_path, passwords=("wrong", "sesame"))
+    locked = draw("user.pdf", _hello, encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="sesame", owner_pw="boss")
+    owned = draw("owner.pdf", _hello, encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="boss")
+    report = desk.read(locked, owned)
+    assert (len(report.documents), report.refused) == (2, ())
+    desk.store.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty file"),
+        (b"%PDF-1.7\n%%EOF\n", "not a PDF that can be opened"),
+        (b"just some words", "not a PDF that can be opened"),
+        (b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
+         b"trailer<</Root 1 0 R>>", "has no pages"),
+    ],
+)  # fmt: skip
+def test_a_bad_pdf_costs_one_line_and_the_rest_goes_on(desk, draw, tmp_path, capfd, content, reason):
+    bad = tmp_path / "bad.pdf"
+    bad.write_bytes(content)
+    report = desk.read(bad, draw("good.pdf", _hello))
+    assert [d.name for d in report.documents] == ["good.pdf"]
+    (line,) = _reasons(report)
+    assert line.startswith("bad.pdf: ")
+    assert reason in line
+    assert "\n" not in line
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_truncated_image_and_a_missing_file_are_refused(desk, tmp_path):
+    whole = tmp_path / "whole.png"
+    scan(["Some text"]).save(whole)
+    (tmp_path / "half.jpg").write_bytes(b"\xff\xd8\xff\xe0 nothing more")
+    report = desk.read(tmp_path / "half.jpg", tmp_path / "absent.pdf")
+    assert [line.split(": ")[1] for line in _reasons(report)] == [
+        "not an image that can be opened (damaged or truncated)",
+        "no such file or folder",
+    ]
+
+
+@pytest.mark.slow
+def test_a_mislabelled_image_is_read_as_what_it_is(desk, tmp_path):
+    scan(["Labelled wrongly"]).save(tmp_path / "image.png")
+    path = (tmp_path / "image.png").rename(tmp_path / "image.pdf")
+    report = desk.read(path)
+    assert report.documents[0].kind == "image"
+    assert desk.page(path).text == "Labelled wrongly"
+
+
+@pytest.mark.slow
+def test_every_frame_of_a_tiff_is_a_page(desk, tmp_path):
+    frames = [scan([f"This is frame {word}"]) for word in ("one", "two", "three")]
+    frames[0].save(tmp_path / "fax.tiff", save_all=True, append_images=frames[1:])
+    report = desk.read(tmp_path / "fax.tiff")
+    assert (report.pages_read, report.pages_ocred) == (3, 3)
+    texts = [page.text for page in desk.store.pages(report.documents[0].doc_id)]
+    assert texts == ["This is frame one", "This is frame two", "This is frame three"]
+
+
+def test_transparent_and_grey_images_are_shown_as_people_see_them(tmp_path):
+    Image.new("RGBA", (8, 8), (0, 0, 0, 0)).save(tmp_path / "clear.png")
+    assert read_frame(tmp_path / "clear.png", 1).getpixel((0, 0)) == (255, 255, 255)
+    deep = Image.new("I;16", (8, 8), 40000)
+    deep.putpixel((0, 0), 0)
+    deep.save(tmp_path / "deep.tiff")
+    frame = read_frame(tmp_path / "deep.tiff", 1)
+    assert (frame.getpixel((0, 0)), frame.getpixel((4, 4))) == ((0, 0, 0), (255, 255, 255))
+
+
+def test_a_collection_that_another_process_writes_to_is_busy(desk, draw, monkeypatch):
+    monkeypatch.setattr("retrieval.ingest.pipeline._LOCK_SECONDS", 0.05)
+    with FileLock(desk.store.path.with_suffix(".lock")), pytest.raises(CollectionBusy, match="another process"):
+        desk.read(draw("one.pdf", _hello))
+
+
+_CHILD = """
+import os, signal, sys
+from pathlib import Path
+from retrieval.ingest.pipeline import Ingestor
+from retrieval.progress import Silent
+from retrieval.settings import IngestSettings
+from retrieval.store import Store
+
+class Dying(Store):
+    landed = 0
+    def put_pages(self, pages):
+        pages = list(pages)
+        super().put_pages(pages)
+        Dying.landed += len(pages)
+        if Dying.landed >= int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    store = Dying(Path(sys.argv[1]))
+    Ingestor(store, IngestSettings(workers=2)).read([Path(sys.argv[2])], progress=Silent())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("landed", [16, 20, 23])
+def test_killed_while_indexing_then_again_loses_nothing_and_reads_nothing_twice(desk, draw, tmp_path, landed):
+    """Twenty digital pages and four scanned ones: killed while reading, when all is read, and within OCR."""
+
+    def scanned(page):
+        page.insert_image(page.rect, stream=_png(f"Scanned page {page.number}"))
+
+    digital = [lambda page, n=n: page.insert_text((72, 100), f"Digital page {n}") for n in range(16)]
+    path = draw("long.pdf", *digital, *[scanned] * 4, width=420, height=300)
+    script = tmp_path / "child.py"
+    script.write_text(_CHILD)
+    command = [sys.executable, str(script), str(desk.store.path), str(path), str(landed)]
+    child = subprocess.run(command, cwd=Path(__file__).parents[3], env=_environment(), check=False)
+    assert child.returncode == -9
+    document = desk.store.documents()[0]
+    before = {n: desk.store.revision(PageRef(doc_id=document.doc_id, page=n)) for n in range(1, 21)}
+    due = set(desk.store.pages_due(document.doc_id, "ocr"))
+    report = desk.read(path)
+    assert report.documents == (desk.store.document(document.doc_id),)
+    assert desk.store.pages_read(document.doc_id) == list(range(1, 21))
+    texts = [page.text for page in desk.store.pages(document.doc_id)]
+    assert texts == [f"Digital page {n}" for n in range(16)] + [f"Scanned page {n}" for n in range(16, 20)]
+    for n, revision in before.items():
+        again = n in due
+        expected = None if revision is None else revision + again
+        if expected is not None:
+            assert desk.store.revision(PageRef(doc_id=document.doc_id, page=n)) == expected
+    assert desk.read(path).files_reused == 1
+
+
+def _png(text):
+    file = io.BytesIO()
+    scan([text]).save(file, "PNG")
+    return file.getvalue()
+
+
+def _environment():
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+
+
+@pytest.mark.slow
+def test_figures_are_read_later_within_their_time_and_once(desk, draw):
+    def illustrated(page):
+        for n in range(12):
+            page.insert_text((60, 80 + 14 * n), f"Line {n} of the text that this page has of its own")
+        page.insert_image(pymupdf.Rect(60, 300, 480, 600), stream=_png(f"Chart number {page.number}"))
+        page.insert_image(pymupdf.Rect(500, 780, 590, 840), stream=_png("LOGO"))
+
+    path = draw("charts.pdf", *[illustrated] * 2)
+    doc_id = desk.read(path).documents[0].doc_id
+    assert desk.store.pages_due(doc_id, "figures") == [1, 2]
+    assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=time.monotonic() - 1) == 0
+    assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=None) == 2
+    page = desk.store.page(PageRef(doc_id=doc_id, page=2))
+    (chart,) = [b for b in page.blocks if "Chart number 1" in page.block_text(b)]
+    assert chart.kind == "figure"
+    assert [page.lines[i].source for i in chart.lines] == ["ocr"]
+    assert [line.source for line in page.lines[:12]] == ["pdf"] * 12
+    assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=None) == 0
+
+
+@pytest.mark.slow
+def test_a_page_that_crashes_its_reader_costs_itself_alone(tmp_path):
+    with WorkerPool(2) as pool:
+        outcomes = {o.task: o for o in pool.run(crash_on_three, range(6), seconds=20)}
+    assert {n: o.result for n, o in outcomes.items() if n != 3 and not o.problem}.keys() >= {0, 5}
+    assert outcomes[3].problem == "crashed its reader"
+
+
+@pytest.mark.slow
+def test_a_task_that_hangs_is_stopped():
+    with WorkerPool(1) as pool:
+        (outcome,) = pool.run(hang, [0], seconds=0.5)
+    assert outcome.problem == "took longer than 0.5 s"

@@ -1,0 +1,86 @@
+"""The store: transactions, content addressing, and blocks that change without their lines."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.errors import InputError
+from retrieval.store import KnownFile, Store, StoredPage
+from retrieval.types import BBox, Block, Document, Line, Page, PageRef
+
+REF = PageRef(doc_id="a" * 20, page=1)
+BOX = BBox(x1=0.1, y1=0.1, x2=0.5, y2=0.2)
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(tmp_path / "collection.sqlite")
+    yield opened
+    opened.close()
+
+
+def _page(text="Hello", kind="paragraph"):
+    line = Line(text=text, bbox=BOX, source="ocr", confidence=0.75)
+    return Page(ref=REF, width=595, height=842, lines=(line,), blocks=(Block(kind=kind, bbox=BOX, lines=(0,)),))
+
+
+def test_a_page_comes_back_as_it_went_in(store):
+    store.put_pages([StoredPage(_page(), ocr="due")])
+    assert store.page(REF) == _page()
+    assert store.page_work(REF) == ("due", "none")
+    assert store.pages_due(REF.doc_id, "ocr") == [1]
+
+
+def test_a_transaction_that_fails_never_was(store):
+    with pytest.raises(RuntimeError, match="stop"), store.writing() as db:
+        db.execute("INSERT INTO meta VALUES ('half', '1')")
+        raise RuntimeError("stop")
+    assert store.rows("SELECT 1 FROM meta WHERE key = 'half'") == []
+
+
+def test_reading_a_page_again_changes_the_state_and_new_blocks_do_not(store):
+    store.put_pages([StoredPage(_page(), ocr="done", figures="due")])
+    state = store.content_state(REF.doc_id)
+    assert store.put_blocks(_page(kind="heading"), store.revision(REF))
+    assert store.page(REF).blocks[0].kind == "heading"
+    assert store.page_work(REF) == ("done", "due")
+    assert store.content_state(REF.doc_id) == state
+    store.put_pages([StoredPage(_page("Again"))])
+    assert store.content_state(REF.doc_id) != state
+
+
+def test_blocks_of_a_page_that_was_read_anew_are_not_written(store):
+    store.put_pages([StoredPage(_page())])
+    revision = store.revision(REF)
+    store.put_pages([StoredPage(_page("Again"))])
+    assert not store.put_blocks(_page(kind="heading"), revision)
+    assert store.page(REF) == _page("Again")
+
+
+def test_a_name_moves_to_the_content_it_holds_now(store):
+    store.add_document(Document(doc_id="a", kind="pdf", pages=1))
+    store.add_document(Document(doc_id="b", kind="pdf", pages=1))
+    store.record_file(Path("x.pdf"), KnownFile("a", 1, 1))
+    store.record_file(Path("x.pdf"), KnownFile("b", 2, 2))
+    assert store.document("a").names == ()
+    assert store.document("b").names == ("x.pdf",)
+
+
+def test_a_removed_document_leaves_nothing(store):
+    store.add_document(Document(doc_id=REF.doc_id, kind="pdf", pages=1))
+    store.record_file(Path("x.pdf"), KnownFile(REF.doc_id, 1, 1))
+    store.put_pages([StoredPage(_page())])
+    store.remove_document(REF.doc_id)
+    assert store.documents() == []
+    assert store.page(REF) is None
+    assert store.known_file(Path("x.pdf")) is None
+
+
+def test_a_store_of_another_format_is_refused(tmp_path):
+    path = tmp_path / "collection.sqlite"
+    store = Store(path)
+    with store.writing() as db:
+        db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
+    store.close()
+    with pytest.raises(InputError, match="store format 99"):
+        Store(path)
