@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.cues import WRITTEN_FORMS
 from agent.matching import is_chinese, terms
 from agent.question import Question
 from agent.ranking import WANTED, Scored, wanted_values
@@ -26,6 +27,7 @@ _SURNAMES = (
     "柴瞿阎慕连习艾向古易廖终步都耿满欧利越师巩聂辛简饶曾沙丰关查游权盖益"
 )
 _BEARER = re.compile(rf"([{_SURNAMES}][\u3400-\u9fff]{{1,2}}?)(?:担任|出任|[为是任])")
+_REFERRING = re.compile(r"(?:figures?|fig|tables?|sections?|appendix|pages?|chapters?|notes?|items?|the)\b", re.I)
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|can't|isn't|aren't|wasn't|doesn't|don't|didn't|won't)\b|不|没有|沒有|未|无|無|非",
     re.I,
@@ -56,6 +58,8 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     Where a name is wanted, `strict` takes nothing else; otherwise the sentence is the answer when it has no name.
     """
     unit = best.unit
+    if (written := _written(question, unit.text)) is not None:
+        return Pick(written, unit)
     if question.options and (option := _option(question, unit)):
         return Pick(option, unit)
     if question.answer_type in WANTED:
@@ -71,6 +75,22 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     if unit.cells and (cell := best_cell(question, unit)) is not None and question.answer_type in ("text", "number"):
         return Pick(cell.text.strip(), unit, cell.head)
     return Pick(shortened(unit.text), unit)
+
+
+def _written(question: Question, text: str) -> str | None:
+    """The e-mail address, number or web address that the question names, the one after most of the question's terms."""
+    for asked, form in WRITTEN_FORMS:
+        if asked.search(question.text):
+            found = [(m.group(m.lastindex or 0).strip(), m.start()) for m in form.finditer(text)]
+            if found:
+                wanted = set(question.terms)
+                return max(found, key=lambda item: (_alike(item[0], wanted), -item[1]))[0]
+    return None
+
+
+def _alike(form: str, wanted: set[str]) -> int:
+    """How many letters of the longest of the question's words an address has ("lnahmiash@" and "Nahmiash")."""
+    return max((len(term) for term in wanted if len(term) > 3 and term in form.lower()), default=0)
 
 
 def denied(text: str) -> bool:
@@ -110,7 +130,8 @@ def _head_score(question: Question, unit: Unit, cell: Cell) -> int:
 
 def _cell_pick(question: Question, unit: Unit) -> Pick | None:
     cell = best_cell(question, unit)
-    if cell is None:
+    around = terms(f"{unit.label} {unit.context}")
+    if cell is None or (question.answer_type == "count" and question.counted and question.counted[-1] not in around):
         return None
     text = cell.text.strip()
     return Pick(text, unit, cell.head) if any(v.kind != "date" for v in values(text)) else None
@@ -121,11 +142,21 @@ def _value_pick(question: Question, unit: Unit) -> Pick | None:
     if question.counter:
         counted = [value for value in found if question.counter in normalize(_counter(unit.text, value)).text]
         found = counted or ([] if question.answer_type == "count" else found)
+    if question.counted and question.answer_type == "count":
+        found = [value for value in found if _counts(question, unit, value)]
     if not found:
         return None
     kinds = [v for v in found if v.kind in _PREFERRED.get(question.answer_type, ())] or found
     best = min(kinds, key=lambda v: (_distance(question, unit.text, v), v.start))
     return Pick(best.text.strip(" ,.") + _counter(unit.text, best), unit)
+
+
+def _counts(question: Question, unit: Unit, value: Value) -> bool:
+    """Whether a number counts what the question counts: the noun stands right after it, or just before it."""
+    noun = question.counted[-1]
+    after = terms(unit.text[value.stop : value.stop + 60])[:5]
+    before = terms(unit.text[max(value.start - 40, 0) : value.start])[-4:]
+    return noun in after or noun in before
 
 
 def _counter(text: str, value: Value) -> str:
@@ -180,6 +211,8 @@ def _english_name(question: Question, text: str) -> str | None:
         if opener or len(name) < 2 or name.lower() in asked or not set(terms(name)) - set(question.terms):
             continue
         near = set(terms(text[max(match.start() - 60, 0) : match.end() + 60])) & set(question.terms)
+        if not near or _REFERRING.match(name):
+            continue
         found.append((-len(near), match.start(), name))
     return min(found)[2] if found else None
 

@@ -123,6 +123,8 @@ ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
     (
         "number",
         _any_of(
+            r"\bwhat (?:is|was|are|were) the (?:[\w-]+ ){0,2}(?:accuracy|score|f1|performance)\b",
+            r"\bwhat (?:score|accuracy|rate)\b",
             r"\bhow (?:much|long|far|old|large|big|high|tall|fast|often)\b",
             r"\b(?:int|integer|float) format\b",
             r"\bdecimal",
@@ -272,3 +274,26 @@ FRAME = _any_of(
 """How a question says that it is about the document, which is no content."""
 WEEKDAY = _any_of(r"每周|每週|每星期|星期几|周几", r"\b(?:day of the week|weekday)\b")
 NEGATED = _any_of(r"\b(?:not|never|no longer|isn't|aren't|doesn't|don't|didn't|without|except)\b", r"没有|不是|未|非")
+_NO_NOUN = (
+    "are|is|was|were|do|does|did|have|has|had|can|could|will|would|in|of|on|at|for|from|to|with|that|which|who|there"
+)
+COUNTED = _any_of(rf"\b(?:how many|number of) ((?:(?!(?:{_NO_NOUN})\b)[\w'’-]+\s*){{1,4}})")
+"""What an English question counts, in its group."""
+LARGEST = _any_of(r"\b(?:largest|highest|biggest|greatest|maximum|most)\b", r"最[大高多]")
+SMALLEST = _any_of(r"\b(?:smallest|lowest|fewest|minimum|least)\b", r"最[小低少]")
+WRITTEN_FORMS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (
+        _any_of(r"\be-?mails?\b", r"邮箱|電郵|电子邮件"),
+        _any_of(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"),
+    ),
+    (_any_of(r"\bfax\b", r"传真"), _any_of(r"(?<=fax)[:.\s]*(?:no\.?)?[:\s]*(\+?\(?\d[\d\s().-]{6,}\d)")),
+    (
+        _any_of(r"\b(?:tele)?phone (?:number|no)\b", r"\btel\b", r"电话号码|联系电话"),
+        _any_of(r"(?:tel|phone|call|电话)\D{0,12}(\+?\(?\d[\d\s().-]{6,}\d)"),
+    ),
+    (
+        _any_of(r"\b(?:url|web ?site|web (?:address|page))\b", r"网址|网站"),
+        _any_of(r"(?:https?://|www\.)[^\s,;()]+[^\s,;().]"),
+    ),
+)
+"""What a question names, and how it is written: e-mail addresses, fax and telephone numbers, web addresses."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from agent.cues import ANSWER_TYPES, FRAME, NEGATED, OPERATIONS, WEEKDAY
-from agent.matching import is_chinese, question_terms
+from agent.cues import ANSWER_TYPES, COUNTED, FRAME, NEGATED, OPERATIONS, WEEKDAY
+from agent.matching import is_chinese, question_terms, terms
 from agent.types import AnswerType
 from agent.values import han_number, years
 from retrieval.text.queries import subject
@@ -28,7 +28,8 @@ class Question(Frozen):
     """A question as analysed. `terms` are the content terms that evidence should cover.
 
     `compared` are the two subjects of a comparison by numbers; `counter` is what a Chinese question counts or measures
-    in ("多少畝": 畝); `weekday` says that a date is wanted as a day of the week.
+    in ("多少畝": 畝), `counted` the terms of what an English one counts; `weekday` says that a date is wanted as a day
+    of the week.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Question(Frozen):
     negated: bool = False
     weekday: bool = False
     counter: str = ""
+    counted: tuple[str, ...] = ()
 
 
 _REFERENCE = re.compile(r"\b(figure|fig\.?|table|page|section|slide)\s*(\d{1,4})\b", re.I)
@@ -100,6 +102,7 @@ def analyse(text: str) -> Question:
         sub_questions=_sub_questions(body),
         weekday=WEEKDAY.search(folded) is not None,
         negated=NEGATED.search(folded) is not None,
+        counted=terms(things.group(1)) if (things := COUNTED.search(body)) else (),
         counter=counted.group(1) if (counted := _COUNTER.search(folded)) else "",
     )
 

@@ -101,6 +101,8 @@ def _shape(question: Question, unit: Unit) -> float:
         factor *= 0.6
     if question.answer_type == "list" and unit.role == "list_item":
         factor *= 1.2
+    if "contents" in unit.heading.lower() or unit.heading in ("目录", "目錄"):
+        factor *= 0.4
     length = len(terms(unit.text))
     if length > 40:
         factor *= 0.9
@@ -109,7 +111,7 @@ def _shape(question: Question, unit: Unit) -> float:
 
 def _bonus(question: Question, read: PageRead, unit: Unit) -> float:
     """What retrieval and the places that the question names add."""
-    bonus = 0.12 / (1 + read.rank / 3)
+    bonus = 0.2 / (1 + read.rank / 3)
     for reference in question.references:
         if reference.kind in ("page", "slide") and str(reference.number) in (read.page.label, str(read.page.ref.page)):
             bonus += 0.25

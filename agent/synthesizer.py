@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from agent.answers import Pick, list_items, pick, shortened
 from agent.calculations import Operands, operands, plain_number, rounded, stated
+from agent.extremes import extreme_row
 from agent.matching import surface_forms
 from agent.question import Question
 from agent.ranking import PageRead, Scored, rank_units
@@ -85,6 +86,8 @@ class ExtractiveSynthesizer:
         found = operands(question, ranked, request.support)
         if found is not None and (draft := await _calculated(request, found)) is not None:
             return draft
+        if (extreme := extreme_row(question, ranked, request.support)) is not None:
+            return _draft(request, pages, *extreme)
         for best, taken in _picks(question, ranked):
             return _draft(request, pages, best, taken)
         best = ranked[0]
