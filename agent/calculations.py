@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -71,13 +72,17 @@ _SPOKEN: dict[str, frozenset[str]] = {
 
 def _one_row(question: Question, rows: Sequence[Scored]) -> Operands | None:
     ordered = sorted(question.years)
-    for item in sorted(rows, key=lambda row: (-_label_share(question, row.unit), -row.score)):
+    known = Counter(term for row in rows for term in set(terms(row.unit.label)))
+    for item in sorted(rows, key=lambda row: (-_label_fit(question, row.unit, known), -row.score)):
         dated: dict[str, Cell] = {}
         for cell in item.unit.cells:
             for year in years(cell.head):
                 dated.setdefault(year, cell)
         cells = tuple(dated[year] for year in ordered if year in dated)
+        wrong_kind = question.operation is None and question.answer_type == "percent"
         if len(cells) == len(ordered) and all(_is_number(cell.text) for cell in cells):
+            if wrong_kind and not all("%" in cell.text for cell in cells):
+                continue
             return Operands(cells=cells, units=(item.unit,) * len(cells), best=item)
     return None
 
@@ -102,10 +107,10 @@ def _two_rows(question: Question, rows: Sequence[Scored]) -> Operands | None:
     )
 
 
-def _label_share(question: Question, unit: Unit) -> float:
-    """Which share of a row's label the question says, and of what the question asks the label has."""
+def _label_fit(question: Question, unit: Unit, known: Mapping[str, int]) -> float:
+    """How well a row's label is what the question names: its terms that the question has, rare ones weighing more."""
     label, wanted = set(terms(unit.label)), set(question.terms)
-    return len(label & wanted) / len(label) if label else 0.0
+    return sum(1 / known[term] for term in label & wanted) * len(label & wanted) / len(label) if label else 0.0
 
 
 def _is_number(text: str) -> bool:

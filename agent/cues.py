@@ -17,6 +17,7 @@ ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
         "yes_no",
         _any_of(
             r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b(?!.*\bor\b)",
+            r",\s*(?:is|are|was|were|do|does|did|has|have)\s+(?:the|it|they|there|this)\b(?!.*\bor\b.*\?)",
             r"\byes or no\b",
             r"\btrue or false\b",
             r"[吗嗎][？?]?$",
@@ -133,7 +134,7 @@ ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
             r"\b(?:average|total|amount|value|revenues?|income|liabilit\w+|assets)\b(?=.*\?|.*\d{4}|$)",
             r"\b(?:expenses?|debt|margin|profit|sales|ebitda|earnings|eps)\b(?=.*\?|.*\d{4}|$)",
             r"\b(?:turnover|capex|roa|roe|depth|height|length|width|weight|size)\b(?=.*\?|.*\d{4}|$)",
-            r"\b(?:speed|temperature|population|area|distance|duration|capacity)\b(?=.*\?|.*\d{4}|$)",
+            r"\b(?:speed|temperature|population|area|distance|salary|salaries|fees?|price|cost|rent|compensation|payments?|dividends?|duration|capacity)\b(?=.*\?|.*\d{4}|$)",
             r"\b(?:volume)\b(?=.*\?|.*\d{4}|$)",
             r"多少",
             r"多大",
@@ -151,6 +152,7 @@ OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
         "growth",
         _any_of(
             r"\bgrowth rate\b",
+            r"\bpercentage (?:did|does|was|has)\b.*\b(?:increased?|decreased?|changed?|gr[eo]wn?|declined?)\b",
             r"\b(?:percentage?|percent|%) (?:change|increase|decrease|growth|decline)\b",
             r"\bgrew by what percent",
             r"\bpercentage difference\b",

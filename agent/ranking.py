@@ -21,7 +21,7 @@ WANTED: dict[AnswerType, frozenset[ValueKind]] = {
 }
 _CONTEXT_CREDIT = 0.85
 _TITLE_CREDIT = 0.7
-_PAGE_CREDIT = 0.35
+_PAGE_CREDIT = 0.45
 _NEIGHBOUR_CREDIT = 0.6
 _COLUMN_CREDIT = 0.9
 
@@ -97,7 +97,7 @@ def _shape(question: Question, unit: Unit) -> float:
     factor = 1.0
     if question.answer_type in WANTED and not wanted_values(question, unit.text):
         factor *= 0.5
-    if unit.role == "heading" or unit.text.rstrip().endswith(("?", "？")):
+    if unit.role == "heading" or unit.text.rstrip().endswith(("?", "？", ":", "：")):
         factor *= 0.6
     if question.answer_type == "list" and unit.role == "list_item":
         factor *= 1.2

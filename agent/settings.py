@@ -33,7 +33,7 @@ class TasksSettings(Settings):
     reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.45)
     knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.6)
     linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.45)
-    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.45)
+    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.5)
 
     def of(self, task: Task) -> TaskSettings:
         """The settings of one task."""

@@ -16,6 +16,7 @@ _CELL = re.compile(
 _INLINE = re.compile(r"(?P<label>.*?[^\W\d_].*?)(?P<cells>(?:[\s.…:$]+[$€£¥(]*[–-]?\d[\d,.]*[%)]*)+)\s*$")
 _TOKEN = re.compile(r"[$€£¥(]*[–-]?\d[\d,.]*[%)]*")
 _SIGN = re.compile(r"[$€£¥￥%()\s]+")
+_LEADERS = re.compile(r"(?:\s*[.…_]){3,}\s*$")
 _LETTER = re.compile(r"[^\W\d_]")
 _HEAD_ROWS = 60
 
@@ -75,7 +76,13 @@ def rows_of(page: Page) -> list[Row]:
             head_rows = visual[: starts[table.lines]]
             above = [kept for row in head_rows if (kept := [i for i in row if tables.get(i) is table])]
         cells = _with_heads(page, pieces, above)
-        found.append(Row(label=label, cells=cells, lines=tuple(sorted({*label_lines, *(p.line for p in pieces)}))))
+        found.append(
+            Row(
+                label=_LEADERS.sub("", label),
+                cells=cells,
+                lines=tuple(sorted({*label_lines, *(p.line for p in pieces)})),
+            )
+        )
     return found
 
 

@@ -38,7 +38,7 @@ _CURRENCY = r"US\$|HK\$|NT\$|[$€£¥￥₹]|USD|EUR|GBP|RMB|CNY|SGD"
 _NUMBER = re.compile(
     rf"(?P<cur>(?:{_CURRENCY})\s?)?"
     r"(?P<num>(?<![A-Za-z0-9.:])[-−–]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![A-Za-z0-9.:])[-−–]?\d+(?:\.\d+)?|(?<=[$€£¥￥₹])\.\d+)"
-    r"(?P<scale>\s?(?:hundred|thousand|million|billion|trillion|mn|bn|百万|千万|[万萬亿億])(?![a-z])|(?<=\d)[KMBkmb]\b)?"
+    r"(?![AC-JLN-Z])(?P<scale>\s?(?:hundred|thousand|million|billion|trillion|mn|bn|百万|千万|[万萬亿億])(?![a-z])|(?<=\d)[KMBkmb]\b)?"
     r"(?P<pct>\s?(?:%|％|percent\b|per\s?cent\b|percentage points?\b))?"
     r"(?P<post>\s?(?:dollars?|euros?|pounds?|美元|港元|人民币|元|USD|RMB)(?![a-z]))?",
     re.IGNORECASE,
