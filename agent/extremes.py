@@ -16,6 +16,7 @@ from agent.reading import Unit
 
 _SUMMARY = re.compile(r"^(?:total|sub-?total|average|mean|all|overall|合计|总计|小计|平均)\b", re.IGNORECASE)
 _FEWEST = 3
+_SEARCHED = 8
 
 
 def extreme_row(question: Question, ranked: Sequence[Scored], support: float) -> tuple[Scored, Pick] | None:
@@ -26,8 +27,8 @@ def extreme_row(question: Question, ranked: Sequence[Scored], support: float) ->
     largest = LARGEST.search(question.text) is not None
     if question.answer_type != "name" or largest == (SMALLEST.search(question.text) is not None):
         return None
-    best = ranked[0]
-    if not best.unit.cells or best.coverage < support:
+    best = next((item for item in ranked[:_SEARCHED] if item.unit.cells), None)
+    if best is None or best.coverage < support:
         return None
     head = cell.head if (cell := best_cell(question, best.unit)) is not None else ""
     if not set(terms(head)) & set(question.terms):

@@ -29,6 +29,7 @@ _LIGHT = frozenset(
         " increase decrease percentage percent share highest lowest largest most least first second third provide"
         " overall based related exactly currently change difference average sum between altogether respectively growth"
         " rate year years ended end fiscal date day month period during january february march april june july august"
+        " fewest smallest biggest greatest maximum minimum address id"
         " september october november december million millions thousand thousands billion"
     )
 )

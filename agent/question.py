@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from agent.cues import ANSWER_TYPES, COUNTED, FRAME, NEGATED, OPERATIONS, WEEKDAY
+from agent.cues import ANSWER_TYPES, COUNTED, FRAME, NEGATED, OPERATIONS, WEEKDAY, WRITTEN_FORMS
 from agent.matching import is_chinese, question_terms, terms
 from agent.types import AnswerType
 from agent.values import han_number, years
@@ -90,7 +90,7 @@ def analyse(text: str) -> Question:
         text=text,
         language="zh" if is_chinese(text) else "en",
         answer_type=_answer_type(normalize(text).text, folded),
-        terms=question_terms(body),
+        terms=question_terms(_without_form(body)),
         years=years(body),
         unit=(unit.group(1) or unit.group(2)).lower() if unit else None,
         decimals=(_WORDS.get(decimals.group(1).lower()) or int(decimals.group(1))) if decimals else None,
@@ -112,6 +112,13 @@ def question_body(text: str) -> str:
     body = subject(text).strip()
     body = FRAME.sub("", body).strip()
     return body or text
+
+
+def _without_form(body: str) -> str:
+    """A question without the name of the written form that it asks for: the form itself shows that it was found."""
+    for asked, _ in WRITTEN_FORMS:
+        body = asked.sub(" ", body)
+    return body
 
 
 def _answer_type(text: str, body: str) -> AnswerType:

@@ -93,3 +93,40 @@ def test_retrieved_pages_and_signals_are_in_the_trajectory(report: Book, tmp_pat
     assert trajectory.retrieved[0] == PageRef(doc_id=DOC, page=2)
     assert [signal.name for signal in trajectory.signals] == ["words"]
     assert trajectory.models == {"planner": "rules", "synthesizer": "extractive", "verifier": "rules"}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the e-mail address of the harbour office?", "office@harbour.example"),
+        ("What is the fax number of the harbour office?", "030 555-0192"),
+        ("What is the phone number of the harbour office?", "030 555-0191"),
+    ],
+)
+def test_written_forms_are_answered_as_they_are_written(tmp_path: Path, question: str, answer: str) -> None:
+    text = "Harbour office: Tel: 030 555-0191 Fax: 030 555-0192 office@harbour.example"
+    assert agent_over(Book(page(1, ("paragraph", text))), tmp_path).ask(question, SCOPE).answer == answer
+
+
+@pytest.mark.parametrize(("question", "answer"), [("most", "Teal"), ("fewest", "Heron")])
+def test_the_extreme_row_of_a_table_is_found(tmp_path: Path, question: str, answer: str) -> None:
+    rows = ["Vessel|Passengers|Crew", "Heron|310|9", "Kingfisher|455|4", "Teal|720|6", "Total|1,485|19"]
+    book = Book(page(1, ("heading", "Vessels in 2021"), ("table", rows)))
+    asked = f"Which vessel had the {question} passengers in 2021?"
+    assert agent_over(book, tmp_path).ask(asked, SCOPE).answer == answer
+
+
+def test_a_number_counts_only_what_stands_next_to_it(tmp_path: Path) -> None:
+    text = "The 14 members of the choir sang in 3 halls and met 250 guests."
+    agent = agent_over(Book(page(1, ("paragraph", text))), tmp_path)
+    assert agent.ask("How many guests did the choir meet?", SCOPE).answer == "250"
+    assert agent.ask("How many halls did the choir sing in?", SCOPE).answer == "3"
+    assert agent.ask("How many dogs did the choir meet?", SCOPE).abstained
+
+
+def test_a_table_of_contents_is_no_answer(tmp_path: Path) -> None:
+    book = Book(
+        page(1, ("heading", "Contents"), ("table", ["Section|Page", "Fees for berths|12", "Rules|19"])),
+        page(2, ("heading", "Fees for berths"), ("paragraph", "The fees for berths are 85 pounds a night.")),
+    )
+    assert agent_over(book, tmp_path).ask("What are the fees for berths?", SCOPE).pages[0].ref.page == 2
