@@ -12,12 +12,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import orjson
 
 from retrieval.errors import InputError
-from retrieval.types import BBox, Block, Document, DocumentKind, Line, Page, PageRef
+from retrieval.types import (
+    BBox,
+    Block,
+    Document,
+    DocumentKind,
+    LayoutSource,
+    Line,
+    Page,
+    PageRef,
+    WritingMode,
+)
 
 STORE_VERSION = 1
 Work = Literal["none", "due", "done", "failed"]
@@ -54,6 +64,22 @@ class StoredPage:
     page: Page
     ocr: Work = "none"
     figures: Work = "none"
+
+
+class PageRow(NamedTuple):
+    """A page as it is written: what a reader that has to be fast hands in instead of a `StoredPage`."""
+
+    doc_id: str
+    page: int
+    label: str
+    width: float
+    height: float
+    writing: WritingMode
+    layout: LayoutSource
+    note: str
+    ocr: Work
+    figures: Work
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +194,12 @@ class Store:
 
     def put_pages(self, pages: Iterable[StoredPage]) -> None:
         """Write pages in one transaction; a page that is there already is replaced and its revision goes up."""
-        rows = [_page_row(stored) for stored in pages]
+        self.put_rows([_page_row(stored) for stored in pages])
+
+    def put_rows(self, rows: Iterable[PageRow]) -> None:
+        """Write encoded pages in one transaction, as `put_pages` does."""
         with self.writing() as db:
-            db.executemany(
-                "INSERT INTO pages (doc_id, page, label, width, height, writing, layout, note, ocr, figures, content)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (doc_id, page) DO UPDATE SET"
-                " label = excluded.label, width = excluded.width, height = excluded.height, writing = excluded.writing,"
-                " layout = excluded.layout, note = excluded.note, ocr = excluded.ocr, figures = excluded.figures,"
-                " content = excluded.content, revision = revision + 1",
-                rows,
-            )
+            db.executemany(_PUT_PAGE, rows)
 
     def put_blocks(self, page: Page, revision: int) -> bool:
         """Write a page's blocks and layout alone; its revision stays, for its lines do.
@@ -232,20 +254,31 @@ class Store:
         return cast(Work, row[0]), cast(Work, row[1])
 
 
+_PUT_PAGE = (
+    "INSERT INTO pages (doc_id, page, label, width, height, writing, layout, note, ocr, figures, content)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (doc_id, page) DO UPDATE SET"
+    " label = excluded.label, width = excluded.width, height = excluded.height, writing = excluded.writing,"
+    " layout = excluded.layout, note = excluded.note, ocr = excluded.ocr, figures = excluded.figures,"
+    " content = excluded.content, revision = revision + 1"
+)
 _COLUMNS = "doc_id, page, label, width, height, writing, layout, note, content"
 
 
+def encode_content(lines: Iterable[tuple[Any, ...]], blocks: Iterable[tuple[Any, ...]]) -> bytes:
+    """A page's content on disk: lines as (text, x1, y1, x2, y2, source, confidence), blocks as (kind, box, lines)."""
+    return orjson.dumps({"lines": list(lines), "blocks": list(blocks)})
+
+
 def _content(page: Page) -> bytes:
-    content = {
-        "lines": [(ln.text, *ln.bbox.as_list(), ln.source, ln.confidence) for ln in page.lines],
-        "blocks": [(b.kind, *b.bbox.as_list(), b.lines) for b in page.blocks],
-    }
-    return orjson.dumps(content)
+    return encode_content(
+        ((ln.text, *ln.bbox.as_list(), ln.source, ln.confidence) for ln in page.lines),
+        ((b.kind, *b.bbox.as_list(), b.lines) for b in page.blocks),
+    )
 
 
-def _page_row(stored: StoredPage) -> tuple[Any, ...]:
+def _page_row(stored: StoredPage) -> PageRow:
     page = stored.page
-    return (
+    return PageRow(
         page.ref.doc_id,
         page.ref.page,
         page.label,

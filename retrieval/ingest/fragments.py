@@ -1,7 +1,7 @@
 """The raw material of a page: pieces of text and pictures, in points on the page as displayed.
 
 Plain slotted classes and not the data contract's models: a page has a hundred of them, and reading has to keep pace
-with PyMuPDF. `Draft` is what a worker hands back; it is cheap to pickle and becomes a `Page` in one place.
+with PyMuPDF. `Draft` is what a worker hands back; it is cheap to pickle and is written to the store as it is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from retrieval.types import BBox, Block, BlockKind, Line, LineSource, Page, PageRef, WritingMode
+from retrieval.store import PageRow, Work, encode_content
+from retrieval.types import NO_LABEL, BlockKind, LineSource, WritingMode
 
 Turn = Literal[0, 90, 180, 270]
 """Clockwise degrees by which text is turned from upright, as displayed: 90 reads downwards, 270 upwards."""
@@ -90,28 +91,15 @@ class Draft:
     has_figures: bool = False
 
 
-def to_page(draft: Draft, doc_id: str, label: str) -> Page:
-    """The page in the data contract's terms. Fragments and blocks must lie on the page."""
+def to_row(draft: Draft, doc_id: str, ocr: Work, figures: Work) -> PageRow:
+    """The page as the store writes it, not labelled yet. Fragments and blocks must lie on the page."""
     width, height = draft.width, draft.height
-    lines = tuple(
-        Line.model_construct(
-            text=f.text, bbox=_normalised(f.box, width, height), source=f.source, confidence=f.confidence
-        )
-        for f in draft.fragments
+    content = encode_content(
+        ((f.text, *_normalised(f.box, width, height), f.source, f.confidence) for f in draft.fragments),
+        ((b.kind, *_normalised(b.box, width, height), b.lines) for b in draft.blocks),
     )
-    blocks = tuple(
-        Block.model_construct(kind=b.kind, bbox=_normalised(b.box, width, height), lines=tuple(b.lines))
-        for b in draft.blocks
-    )
-    return Page(
-        ref=PageRef(doc_id=doc_id, page=draft.page),
-        label=label,
-        width=width,
-        height=height,
-        lines=lines,
-        blocks=blocks,
-        writing=draft.writing,
-        note=draft.note,
+    return PageRow(
+        doc_id, draft.page, NO_LABEL, width, height, draft.writing, "fast", draft.note, ocr, figures, content
     )
 
 
@@ -125,10 +113,11 @@ def on_page(box: Rect, width: float, height: float) -> Rect | None:
     return (x1, y1, max(x2, x1 + least_x), max(y2, y1 + least_y))
 
 
-def _normalised(box: Rect, width: float, height: float) -> BBox:
-    return BBox.model_construct(
-        x1=round(box[0] / width, 5),
-        y1=round(box[1] / height, 5),
-        x2=min(round(box[2] / width, 5), 1.0),
-        y2=min(round(box[3] / height, 5), 1.0),
+def _normalised(box: Rect, width: float, height: float) -> Rect:
+    x1, y1, x2, y2 = box
+    return (
+        round(x1 / width, 5),
+        round(y1 / height, 5),
+        min(round(x2 / width, 5), 1.0),
+        min(round(y2 / height, 5), 1.0),
     )

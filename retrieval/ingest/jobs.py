@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from retrieval.ingest import pdf
 from retrieval.ingest.figures import FigureText, figures_to_read, with_figure_text
-from retrieval.ingest.fragments import Draft, to_page
+from retrieval.ingest.fragments import Draft, to_row
 from retrieval.ingest.pool import Outcome, WorkerPool
 from retrieval.ingest.reading import FigureJob, Job, Source, read_figures, read_scan, read_text, unreadable
 from retrieval.progress import Progress
 from retrieval.settings import IngestSettings
 from retrieval.store import Store, StoredPage, Work
-from retrieval.types import NO_LABEL, PageRef
+from retrieval.types import PageRef
 
 _PAGES_A_JOB = 16
-_PAGES_IN_PROCESS = 120
+_PAGES_IN_PROCESS = 1500
+"""Below this, starting processes costs more than they save."""
 _SUSPECT = "unreadable: "
 
 
@@ -39,8 +41,9 @@ class PageReader:
             for doc_id, pages in missing.items()
             for at in range(0, len(pages), _PAGES_A_JOB)
         }
-        outcomes = _in_process(read_text, jobs) if total <= _PAGES_IN_PROCESS else self._pooled(read_text, jobs, 2)
-        for job, drafts in outcomes:
+        here = [job for job in jobs if total <= _PAGES_IN_PROCESS and not job[0].damaged]
+        elsewhere = [job for job in jobs if job not in set(here)]
+        for job, drafts in chain(_in_process(read_text, here), self._pooled(read_text, elsewhere, len(elsewhere))):
             self._commit(jobs, job, drafts, "text")
             progress.advance(len(drafts))
         return total
@@ -117,7 +120,7 @@ class PageReader:
 
     def _commit(self, jobs: Mapping[Job, str], job: Job, drafts: list[Draft], stage: str) -> None:
         doc_id = jobs.get(job) or next(d for j, d in jobs.items() if j[0] == job[0])
-        stored = []
+        rows = []
         for draft in drafts:
             ocr: Work = "none"
             if stage == "ocr":
@@ -127,13 +130,16 @@ class PageReader:
             figures: Work = (
                 "due" if draft.has_figures and not draft.needs_ocr and self._settings.ocr.figures else "none"
             )
-            stored.append(StoredPage(to_page(draft, doc_id, NO_LABEL), ocr, figures))
-        self._store.put_pages(stored)
+            rows.append(to_row(draft, doc_id, ocr, figures))
+        self._store.put_rows(rows)
 
     def _pooled(
         self, read: Callable[[Job], list[Draft]], jobs: Iterable[Job], workers: int
     ) -> Iterator[tuple[Job, list[Draft]]]:
         """Run jobs over processes; the pages of a job that failed are tried again, one alone at a time."""
+        jobs = list(jobs)
+        if not jobs:
+            return
         seconds = self._settings.page_timeout
         suspects: list[Job] = []
         with WorkerPool(min(workers, self._settings.workers)) as pool:

@@ -188,21 +188,25 @@ class Ingestor:
         if not reused:
             kind: DocumentKind = "pdf" if form == "pdf" else "image"
             if doc_id not in batch.sources:
-                self._open(path, doc_id, kind)
-                batch.sources[doc_id] = Source(path, kind, self._passwords, self._settings.ocr)
+                damaged = self._open(path, doc_id, kind)
+                batch.sources[doc_id] = Source(path, kind, self._passwords, self._settings.ocr, damaged=damaged)
         self._store.record_file(path, KnownFile(doc_id, stat.st_size, stat.st_mtime_ns))
         if known is not None and known.doc_id != doc_id and not self._store.paths_of(known.doc_id):
             self._store.remove_document(known.doc_id)
         return doc_id, reused
 
-    def _open(self, path: Path, doc_id: str, kind: DocumentKind) -> None:
-        """Record a document that can be opened; raises `UnreadableDocument` for one that can't."""
+    def _open(self, path: Path, doc_id: str, kind: DocumentKind) -> bool:
+        """Record a document that can be opened, and say whether it had to be repaired for that.
+
+        Raises `UnreadableDocument` for one that can't be opened.
+        """
         if kind == "image":
             self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=frames.frame_count(path)))
-            return
+            return False
         with pdf.LOCK, pdf.open_pdf(path, self._passwords) as opened:
             title = pdf.title(opened)
             self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=opened.page_count, title=title))
+            return bool(opened.is_repaired)
 
     def _complete(self, doc_id: str) -> bool:
         """Whether every page was read, OCR included, and the page labels are settled."""

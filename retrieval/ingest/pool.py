@@ -65,8 +65,7 @@ class WorkerPool:
         dropped without an outcome.
         """
         if self._pool is None:
-            methods = multiprocessing.get_all_start_methods()
-            context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+            context = _context()
             self._pool = ProcessPool(max_workers=self._workers, max_tasks=_TASKS_PER_WORKER, context=context)
         waiting = deque(tasks)
         flying: dict[Future[Result], Task] = {}
@@ -92,3 +91,12 @@ def _outcome(task: Task, future: Future[Result], seconds: float) -> Outcome[Task
         return Outcome(task, problem="crashed its reader")
     except MemoryError:
         return Outcome(task, problem="needs too much memory")
+
+
+def _context() -> Any:
+    """A context whose workers share no state with this process, and its imports where the system can fork them."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", "retrieval.ingest.reading"])
+    return context

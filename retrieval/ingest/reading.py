@@ -33,13 +33,14 @@ _SURE = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read pages from, with what is needed to open it."""
+    """A file to read pages from, with what is needed to open it. `damaged` ones are kept out of the main process."""
 
     path: Path
     kind: DocumentKind
     passwords: tuple[str, ...]
     ocr: OcrSettings
     threads: int = 1
+    damaged: bool = False
 
 
 Job = tuple[Source, tuple[int, ...]]

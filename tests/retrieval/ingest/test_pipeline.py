@@ -173,10 +173,10 @@ from retrieval.store import Store
 
 class Dying(Store):
     landed = 0
-    def put_pages(self, pages):
-        pages = list(pages)
-        super().put_pages(pages)
-        Dying.landed += len(pages)
+    def put_rows(self, rows):
+        rows = list(rows)
+        super().put_rows(rows)
+        Dying.landed += len(rows)
         if Dying.landed >= int(sys.argv[3]):
             os.kill(os.getpid(), signal.SIGKILL)
 
