@@ -79,6 +79,15 @@ def test_a_changed_file_leaves_a_document_that_another_name_holds(desk, draw, tm
     assert desk.store.document(old.doc_id) is not None
 
 
+def test_a_removed_document_is_read_again_when_it_comes_back(desk, draw):
+    path = draw("one.pdf", _hello)
+    doc_id = desk.read(path).documents[0].doc_id
+    desk.ingestor.remove(doc_id)
+    assert desk.store.documents() == []
+    report = desk.read(path)
+    assert (report.pages_read, [d.doc_id for d in report.documents]) == (1, [doc_id])
+
+
 def test_an_encrypted_file_is_refused_by_name_with_the_remedy(desk, draw):
     path = draw("secret.pdf", _hello, encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="sesame", owner_pw="boss")
     report = desk.read(path)
