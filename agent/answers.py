@@ -19,6 +19,16 @@ from tools.characters import normalize
 _NAME = re.compile(
     r"(?:[A-Z][\w&.’'-]*|\b[A-Z]{2,})(?:\s+(?:(?:of|the|de|van|von|for|&)\s+)*(?:[A-Z0-9][\w&.’'-]*|\b[A-Z]{2,}))*"
 )
+_PERSON = re.compile(
+    r"(?:[A-Z]\.\s*)?[A-Z][a-z’'-]+(?:\s+(?:[A-Z]\.|(?:(?:de|van|von|der|da|la)\s+)*[A-Z][A-Za-z’'-]+)){1,3}"
+)
+_TITLES = re.compile(
+    r"\s*\b(?:Executive|Senior|Vice|President|Chief|Director|Chair\w*|Secretary|Manager|Professor|Officer)\b"
+)
+_ORGANISATION = re.compile(
+    r"\b(?:Corp\w*|Company|Inc|Ltd|LLP|LLC|University|Committee|Board|Department|Institute|Center|Centre|Association"
+    r"|Council|Act|Form|Report|Street|Drive|Road|Avenue|States|Securities|Exchange|Commission)\b"
+)
 _SURNAMES = (
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方"
     "俞任袁柳鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵汪祁毛禹狄米贝明臧计成戴"
@@ -70,7 +80,7 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
         return Pick(words[0] if yes else words[1], unit)
     if question.answer_type == "name" and (name := _name(question, unit)):
         return Pick(name, unit)
-    if question.answer_type == "name" and strict:
+    if question.answer_type == "name" and (strict or question.person):
         return None
     if unit.cells and (cell := best_cell(question, unit)) is not None and question.answer_type in ("text", "number"):
         return Pick(cell.text.strip(), unit, cell.head)
@@ -205,8 +215,12 @@ def _name(question: Question, unit: Unit) -> str | None:
 def _english_name(question: Question, text: str) -> str | None:
     asked = question.text.lower()
     found: list[tuple[int, int, str]] = []
-    for match in _NAME.finditer(text):
+    for match in (_PERSON if question.person else _NAME).finditer(text):
         name = match.group().strip(" .,’'")
+        if question.person:
+            name = _TITLES.split(name)[0].strip()
+            if " " not in name or _ORGANISATION.search(name) or set(terms(name)) & set(question.terms):
+                continue
         opener = match.start() == 0 and " " not in name
         if opener or len(name) < 2 or name.lower() in asked or not set(terms(name)) - set(question.terms):
             continue

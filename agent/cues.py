@@ -274,6 +274,7 @@ FRAME = _any_of(
     r" (?:report|document|paper|slides?|article|guide|survey|brochure|text|page|table|chart|figure)s?,?\s+"
 )
 """How a question says that it is about the document, which is no content."""
+PERSON = _any_of(r"^who\b", r"\bwho (?:is|was|are|were|did|has|wrote|made|led)\b", r"\bwhose\b", r"谁|何人")
 WEEKDAY = _any_of(r"每周|每週|每星期|星期几|周几", r"\b(?:day of the week|weekday)\b")
 NEGATED = _any_of(r"\b(?:not|never|no longer|isn't|aren't|doesn't|don't|didn't|without|except)\b", r"没有|不是|未|非")
 _NO_NOUN = (

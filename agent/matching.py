@@ -65,20 +65,21 @@ class Weights:
 
     frequency: Mapping[str, int]
     texts: int
+    light: frozenset[str] = frozenset()
 
     @classmethod
-    def over(cls, texts: Iterable[str]) -> Weights:
-        """Weights from the texts of pages."""
+    def over(cls, texts: Iterable[str], *, light: frozenset[str] = frozenset()) -> Weights:
+        """Weights from the texts of pages. `light` terms tell nothing, such as the name of the only document."""
         counts: Counter[str] = Counter()
         number = 0
         for text in texts:
             number += 1
             counts.update(set(terms(text)))
-        return cls(frequency=counts, texts=number)
+        return cls(frequency=counts, texts=number, light=light)
 
     def of(self, term: str) -> float:
         """ln(1 + (N + 1) / (n + 0.5)), at least 0.5; 0.4 for words that questions use and documents needn't."""
-        if term in _LIGHT or (term.isdigit() and len(term) <= 2):
+        if term in _LIGHT or term in self.light or (term.isdigit() and len(term) <= 2):
             return 0.4
         return max(math.log(1 + (self.texts + 1) / (self.frequency.get(term, 0) + 0.5)), 0.5)
 

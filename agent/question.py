@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from agent.cues import ANSWER_TYPES, COUNTED, FRAME, NEGATED, OPERATIONS, WEEKDAY, WRITTEN_FORMS
+from agent.cues import ANSWER_TYPES, COUNTED, FRAME, NEGATED, OPERATIONS, PERSON, WEEKDAY, WRITTEN_FORMS
 from agent.matching import is_chinese, question_terms, terms
 from agent.types import AnswerType
 from agent.values import han_number, years
@@ -29,7 +29,7 @@ class Question(Frozen):
 
     `compared` are the two subjects of a comparison by numbers; `counter` is what a Chinese question counts or measures
     in ("多少畝": 畝), `counted` the terms of what an English one counts; `weekday` says that a date is wanted as a day
-    of the week.
+    of the week, `person` that a name is wanted as that of a person.
     """
 
     text: str
@@ -47,6 +47,7 @@ class Question(Frozen):
     sub_questions: tuple[str, ...] = ()
     negated: bool = False
     weekday: bool = False
+    person: bool = False
     counter: str = ""
     counted: tuple[str, ...] = ()
 
@@ -100,6 +101,7 @@ def analyse(text: str) -> Question:
         options=_options(body),
         compared=_compared(body),
         sub_questions=_sub_questions(body),
+        person=PERSON.search(folded) is not None,
         weekday=WEEKDAY.search(folded) is not None,
         negated=NEGATED.search(folded) is not None,
         counted=terms(things.group(1)) if (things := COUNTED.search(body)) else (),

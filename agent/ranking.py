@@ -47,7 +47,10 @@ class PageRead:
 
 def rank_units(question: Question, pages: Sequence[PageRead]) -> list[Scored]:
     """All units of the pages, best first."""
-    weights = Weights.over(read.page.text for read in pages)
+    if not pages:
+        return []
+    everywhere = frozenset.intersection(*(frozenset(terms(read.titles)) for read in pages))
+    weights = Weights.over((read.page.text for read in pages), light=everywhere - set(question.years))
     scored = [item for read in pages for item in _page_units(question, read, weights)]
     return sorted(scored, key=lambda item: -item.score)
 
@@ -101,6 +104,9 @@ def _shape(question: Question, unit: Unit) -> float:
         factor *= 0.6
     if question.answer_type == "list" and unit.role == "list_item":
         factor *= 1.2
+    if unit.cells and (label := set(terms(unit.label))):
+        # "Total liabilities" is asked for, not "Total current liabilities".
+        factor *= 0.7 + 0.3 * len(label & set(question.terms)) / len(label)
     if "contents" in unit.heading.lower() or unit.heading in ("目录", "目錄"):
         factor *= 0.4
     length = len(terms(unit.text))

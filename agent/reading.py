@@ -53,8 +53,8 @@ def units_of(page: Page) -> tuple[Unit, ...]:
     heads: dict[int, str] = {}
     for block in _blocks(page):
         heads |= dict.fromkeys(block.lines, heading)
-        if block.kind == "heading":
-            heading = _join(page, block.lines)[0][:200]
+        if block.kind == "heading" and not _UNIT_NOTE.fullmatch(text := _join(page, block.lines)[0]):
+            heading = text[:200]
         if block.kind not in ("header", "footer"):
             found += _block_units(page, block, heading if block.kind != "heading" else "", taken)
     found += [_row_unit(page, row, heads.get(row.lines[0], ""), note) for row in rows]
