@@ -44,7 +44,7 @@ class PageReader:
         here = [job for job in jobs if total <= _PAGES_IN_PROCESS and not job[0].damaged]
         elsewhere = [job for job in jobs if job not in set(here)]
         for job, drafts in chain(_in_process(read_text, here), self._pooled(read_text, elsewhere, len(elsewhere))):
-            self._commit(jobs, job, drafts, "text")
+            self._keep_text(_owner(jobs, job), drafts)
             progress.advance(len(drafts))
         return total
 
@@ -62,7 +62,7 @@ class PageReader:
             for page in pages
         }
         for job, drafts in self._pooled(read_scan, jobs, min(self._settings.workers, total)):
-            self._commit(jobs, job, drafts, "ocr")
+            self._keep_scans(_owner(jobs, job), drafts)
             progress.advance(len(drafts))
         return total
 
@@ -118,20 +118,25 @@ class PageReader:
         read = set(self._store.pages_read(doc_id))
         return [page for page in range(1, document.pages + 1) if page not in read] if document else []
 
-    def _commit(self, jobs: Mapping[Job, str], job: Job, drafts: list[Draft], stage: str) -> None:
-        doc_id = jobs.get(job) or next(d for j, d in jobs.items() if j[0] == job[0])
+    def _keep_text(self, doc_id: str, drafts: Iterable[Draft]) -> None:
         rows = []
         for draft in drafts:
-            ocr: Work = "none"
-            if stage == "ocr":
-                ocr = "failed" if draft.failed else "done"
-            elif draft.needs_ocr:
-                ocr = "due"
-            figures: Work = (
-                "due" if draft.has_figures and not draft.needs_ocr and self._settings.ocr.figures else "none"
-            )
-            rows.append(to_row(draft, doc_id, ocr, figures))
+            wants_figures = draft.has_figures and not draft.needs_ocr and self._settings.ocr.figures
+            rows.append(to_row(draft, doc_id, "due" if draft.needs_ocr else "none", "due" if wants_figures else "none"))
         self._store.put_rows(rows)
+
+    def _keep_scans(self, doc_id: str, drafts: Iterable[Draft]) -> None:
+        """Pages read by OCR; one that can't be read keeps what it had, and is not tried again."""
+        for draft in drafts:
+            if not draft.failed:
+                wants_figures = draft.has_figures and self._settings.ocr.figures
+                self._store.put_rows([to_row(draft, doc_id, "done", "due" if wants_figures else "none")])
+                continue
+            with self._store.writing() as db:
+                db.execute(
+                    "UPDATE pages SET ocr = 'failed', note = ? WHERE doc_id = ? AND page = ?",
+                    (draft.note, doc_id, draft.page),
+                )
 
     def _pooled(
         self, read: Callable[[Job], list[Draft]], jobs: Iterable[Job], workers: int
@@ -153,6 +158,11 @@ class PageReader:
         with WorkerPool(1) as pool:
             for outcome in pool.run(read, suspects, seconds=seconds):
                 yield outcome.task, outcome.result or [_given_up(outcome)]
+
+
+def _owner(jobs: Mapping[Job, str], job: Job) -> str:
+    """The document of a job, or of one page of it that was tried again alone."""
+    return jobs.get(job) or next(doc_id for known, doc_id in jobs.items() if known[0] == job[0])
 
 
 def _given_up(outcome: Outcome[Job, list[Draft]]) -> Draft:

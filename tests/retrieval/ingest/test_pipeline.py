@@ -19,6 +19,7 @@ from retrieval.errors import CollectionBusy
 from retrieval.ingest.image import read_frame
 from retrieval.ingest.pool import WorkerPool
 from retrieval.progress import Silent
+from retrieval.settings import IngestSettings
 from retrieval.types import PageRef
 
 
@@ -255,6 +256,18 @@ def test_figures_are_read_later_within_their_time_and_once(desk, draw):
     assert [page.lines[i].source for i in chart.lines] == ["ocr"]
     assert [line.source for line in page.lines[:12]] == ["pdf"] * 12
     assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=None) == 0
+
+
+@pytest.mark.slow
+def test_a_page_whose_ocr_takes_too_long_is_given_up_once_and_for_all(tmp_path, make_scan):
+    desk = Desk(tmp_path, settings=IngestSettings(workers=1, page_timeout=0.02))
+    path = make_scan("slow.pdf", ["Some text"])
+    page = desk.page(path)
+    assert desk.store.page_work(page.ref) == ("failed", "none")
+    assert page.note == "unreadable: took longer than 0.02 s"
+    assert (page.width, page.height) == (595, 842)
+    assert desk.read(path).files_reused == 1
+    desk.store.close()
 
 
 @pytest.mark.slow
