@@ -15,7 +15,7 @@ from agent.reading import Unit
 from agent.tables import Cell
 from agent.values import values, years
 
-_SEARCHED = 40
+_SEARCHED = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ _SPOKEN: dict[str, frozenset[str]] = {
 
 def _one_row(question: Question, rows: Sequence[Scored]) -> Operands | None:
     ordered = sorted(question.years)
-    known = Counter(term for row in rows for term in set(terms(row.unit.label)))
+    known = Counter(term for label in {row.unit.label for row in rows} for term in set(terms(label)))
     for item in sorted(rows, key=lambda row: (-_label_fit(question, row.unit, known), -row.score)):
         dated: dict[str, Cell] = {}
         for cell in item.unit.cells:

@@ -16,7 +16,8 @@ _CELL = re.compile(
 _INLINE = re.compile(r"(?P<label>.*?[^\W\d_].*?)(?P<cells>(?:[\s.…:$]+[$€£¥(]*[–-]?\d[\d,.]*[%)]*)+)\s*$")
 _TOKEN = re.compile(r"[$€£¥(]*[–-]?\d[\d,.]*[%)]*")
 _SIGN = re.compile(r"[$€£¥￥%()\s]+")
-_LEADERS = re.compile(r"(?:\s*[.…_]){3,}\s*$")
+# Leader dots and footnote marks are no part of a label.
+_LEADERS = re.compile(r"(?:(?:\s*[.…_]){3,}|\s*\((?:\d{1,2}|[a-z])\))\s*$")
 _LETTER = re.compile(r"[^\W\d_]")
 _HEAD_ROWS = 60
 
