@@ -88,6 +88,14 @@ class Collection:
         """The `k` best pages for a query within the scope."""
         return self._searcher.search(query, scope, k)
 
+    def documents(self) -> list[Document]:
+        """Every document, in the order in which they were added."""
+        return self.store.documents()
+
+    def remove(self, doc_id: str) -> None:
+        """Forget a document; the file itself is not touched."""
+        self._ingestor.remove(doc_id)
+
     def document(self, doc_id: str) -> Document:
         """The document of this content hash."""
         found = self.store.document(doc_id)

@@ -43,7 +43,7 @@ class SearchSettings(Settings):
     """How much each signal weighs when pages are ranked; a signal that weighs 0 is not computed."""
 
     page_bm25: Weight = 1.0
-    passage_bm25: Weight = 1.0
+    passage_bm25: Weight = 0.5
     vectors: Weight = 0.6
     structure: Weight = 4.0
     statements: Weight = 1.0

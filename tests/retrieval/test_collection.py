@@ -1,0 +1,79 @@
+"""The facade over reading and ranking: what is read, what is paid for, and when."""
+
+from pathlib import Path
+
+import pytest
+
+from retrieval.collection import Collection
+from retrieval.errors import InputError
+from retrieval.settings import RetrievalSettings
+from retrieval.types import PageRef, Scope
+
+ENGLISH_QUESTION = "How many apple trees does the orchard at Linden Hill hold?"
+
+
+@pytest.fixture
+def collection(tmp_path: Path):
+    opened = Collection(tmp_path / "collection")
+    yield opened
+    opened.close()
+
+
+def scope_of(collection, *paths):
+    return Scope(doc_ids=tuple(d.doc_id for d in collection.read(list(paths)).documents))
+
+
+def vectors_ready(collection, scope):
+    return next(s.ready for s in collection.search("trees", scope).signals if s.name == "vectors")
+
+
+def test_what_is_read_can_be_searched_at_once(collection, english_pdf):
+    scope = scope_of(collection, english_pdf)
+    top = collection.search(ENGLISH_QUESTION, scope).hits[0]
+    assert top.ref.page == 1
+    assert "312" in collection.page(top.ref).text
+
+
+def test_a_question_in_the_document_s_words_needs_no_vectors(collection, english_pdf):
+    scope = scope_of(collection, english_pdf)
+    collection.enrich(scope, query=ENGLISH_QUESTION, seconds=30)
+    assert vectors_ready(collection, scope) == 0
+
+
+def test_a_question_in_another_language_gets_vectors_and_finds_its_page(collection, english_pdf):
+    scope = scope_of(collection, english_pdf)
+    question = "水井有多深？"
+    assert collection.search(question, scope).hits == ()
+    collection.enrich(scope, query=question, seconds=60)
+    assert vectors_ready(collection, scope) == 1
+    assert collection.search(question, scope).hits[0].ref.page == 3
+
+
+def test_no_time_buys_no_vectors(collection, english_pdf):
+    scope = scope_of(collection, english_pdf)
+    collection.enrich(scope, query="水井有多深？", seconds=0)
+    assert vectors_ready(collection, scope) == 0
+
+
+@pytest.mark.parametrize(("policy", "ready"), [("always", 1), ("never", 0)])
+def test_the_policy_on_vectors_is_kept(tmp_path, english_pdf, policy, ready):
+    collection = Collection(tmp_path / "collection", RetrievalSettings(vectors=policy))
+    scope = scope_of(collection, english_pdf)
+    collection.enrich(scope, query="水井有多深？")
+    assert vectors_ready(collection, scope) == ready
+    collection.close()
+
+
+def test_a_removed_document_is_gone_and_can_be_read_again(collection, english_pdf, chinese_pdf):
+    scope = scope_of(collection, english_pdf, chinese_pdf)
+    collection.remove(scope.doc_ids[0])
+    assert [d.name for d in collection.documents()] == [chinese_pdf.name]
+    with pytest.raises(InputError):
+        collection.document(scope.doc_ids[0])
+    assert collection.read([english_pdf]).pages_read == 3
+
+
+def test_a_page_that_is_not_there_is_named(collection, english_pdf):
+    scope = scope_of(collection, english_pdf)
+    with pytest.raises(InputError, match="page 9"):
+        collection.page(PageRef(doc_id=scope.doc_ids[0], page=9))
