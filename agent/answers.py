@@ -144,7 +144,9 @@ def _cell_pick(question: Question, unit: Unit) -> Pick | None:
     if cell is None or (question.answer_type == "count" and question.counted and question.counted[-1] not in around):
         return None
     text = cell.text.strip()
-    return Pick(text, unit, cell.head) if any(v.kind != "date" for v in values(text)) else None
+    dated = question.answer_type == "date"
+    fits = any((v.kind in ("date", "year")) == dated for v in values(text))
+    return Pick(text, unit, cell.head) if fits else None
 
 
 def _value_pick(question: Question, unit: Unit) -> Pick | None:

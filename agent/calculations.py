@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -72,8 +71,7 @@ _SPOKEN: dict[str, frozenset[str]] = {
 
 def _one_row(question: Question, rows: Sequence[Scored]) -> Operands | None:
     ordered = sorted(question.years)
-    known = Counter(term for label in {row.unit.label for row in rows} for term in set(terms(label)))
-    for item in sorted(rows, key=lambda row: (-_label_fit(question, row.unit, known), -row.score)):
+    for item in rows:
         dated: dict[str, Cell] = {}
         for cell in item.unit.cells:
             for year in years(cell.head):
@@ -105,12 +103,6 @@ def _two_rows(question: Question, rows: Sequence[Scored]) -> Operands | None:
     return Operands(
         cells=tuple(cell for _, cell in found), units=tuple(item.unit for item, _ in found), best=found[0][0]
     )
-
-
-def _label_fit(question: Question, unit: Unit, known: Mapping[str, int]) -> float:
-    """How well a row's label is what the question names: its terms that the question has, rare ones weighing more."""
-    label, wanted = set(terms(unit.label)), set(question.terms)
-    return sum(1 / known[term] for term in label & wanted) * len(label & wanted) / len(label) if label else 0.0
 
 
 def _is_number(text: str) -> bool:

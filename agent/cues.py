@@ -12,6 +12,13 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
+_QUANTITIES = "|".join(
+    (
+        r"average|total|amount|value|revenues?|income|liabilit\w+|assets|expenses?|debt|margin|profit|sales|ebitda",
+        r"earnings|eps|turnover|capex|roa|roe|salary|salaries|fees?|price|costs?|rent|compensation|payments?|dividends?",
+        r"depth|height|length|width|weight|size|speed|temperature|population|area|distance|duration|capacity|volume",
+    )
+)
 ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
     (
         "yes_no",
@@ -131,11 +138,8 @@ ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
             r"\bdecimal",
             r"\bin (?:thousands|millions|billions)\b",
             r"\bratio\b",
-            r"\b(?:average|total|amount|value|revenues?|income|liabilit\w+|assets)\b(?=.*\?|.*\d{4}|$)",
-            r"\b(?:expenses?|debt|margin|profit|sales|ebitda|earnings|eps)\b(?=.*\?|.*\d{4}|$)",
-            r"\b(?:turnover|capex|roa|roe|depth|height|length|width|weight|size)\b(?=.*\?|.*\d{4}|$)",
-            r"\b(?:speed|temperature|population|area|distance|salary|salaries|fees?|price|cost|rent|compensation|payments?|dividends?|duration|capacity)\b(?=.*\?|.*\d{4}|$)",
-            r"\b(?:volume)\b(?=.*\?|.*\d{4}|$)",
+            rf"\bwhat(?:'s| is| was| were) (?!.*\b(?:used|called|named)\b).*\b(?:{_QUANTITIES})\b",
+            rf"^(?:calculate|compute|find|give|state) .*\b(?:{_QUANTITIES})\b",
             r"多少",
             r"多大",
             r"多高",

@@ -98,7 +98,8 @@ def _around(page: Page, units: Sequence[Unit], number: int) -> Source:
 def _shape(question: Question, unit: Unit) -> float:
     """A factor for what the unit is: whether it has a value of the wanted type, its role and length."""
     factor = 1.0
-    if question.answer_type in WANTED and not wanted_values(question, unit.text):
+    operand = question.operation is not None and bool(unit.cells)
+    if question.answer_type in WANTED and not operand and not wanted_values(question, unit.text):
         factor *= 0.5
     if unit.role == "heading" or unit.text.rstrip().endswith(("?", "？", ":", "：")):
         factor *= 0.6
