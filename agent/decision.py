@@ -27,11 +27,7 @@ def decide_next(state: AgentState, support: float) -> Decision:
     why = draft.reason or _weakest(state)
     if not spent_out and not tried_all:
         return Decision(outcome="replan", stop_reason=None, why=why or "support is missing")
-    ended = (
-        f"the budget has no {', '.join(name.replace('_', ' ') for name in spent_out)} left"
-        if spent_out
-        else "there is nothing left to try"
-    )
+    ended = f"stopped: the {_spoken(spent_out[0])} are used up" if spent_out else "there is nothing left to try"
     best = state.get("best")
     if best is not None and best.draft.answer is not None:
         confidence = best.verification.report.confidence
@@ -41,7 +37,13 @@ def decide_next(state: AgentState, support: float) -> Decision:
                 stop_reason="budget",
                 why=f"{ended}; the best answer so far has confidence {confidence:.2f} of the {support:.2f} needed",
             )
-    return Decision(outcome="abstain", stop_reason="abstained", why=f"{ended}; {why}" if why else ended)
+    return Decision(outcome="abstain", stop_reason="abstained", why=f"{why} ({ended})" if why else ended)
+
+
+def _spoken(resource: Resource) -> str:
+    """How a budget's resource is called towards a person."""
+    names: dict[Resource, str] = {"verifications": "attempts", "replans": "attempts", "seconds": "seconds allowed"}
+    return names.get(resource, resource.replace("_", " "))
 
 
 def _weakest(state: AgentState) -> str:

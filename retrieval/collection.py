@@ -18,8 +18,8 @@ from retrieval.settings import RetrievalSettings
 from retrieval.store import Store
 from retrieval.types import Document, Page, PageRef, Scope, SearchResult
 
-FIRST_VECTOR_PAGES = 20
-"""Vectors are computed for this many of the best pages first."""
+FIRST_PAGES = 20
+"""Figures and vectors of this many of the best pages for a question come before those of other pages."""
 FEW_WORDS = 0.2
 """Vectors are needed when no page has this share of the question's words, weighed by their rarity."""
 
@@ -63,11 +63,17 @@ class Collection:
         shown = progress or Silent()
         deadline = None if seconds is None else time.monotonic() + seconds
         if self.settings.ingest.ocr.figures:
-            for doc_id in scope.doc_ids:
-                if self._ingestor.read_figures(doc_id, progress=shown, deadline=deadline):
-                    self._searcher.refresh(doc_id)
+            self._read_figures(scope, query, deadline, shown)
         if self._wants_vectors(query, scope):
             self._embed(scope, query, deadline, shown)
+
+    def _read_figures(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
+        if not any(self.store.pages_due(doc_id, "figures") for doc_id in scope.doc_ids):
+            return
+        best = [] if query is None else [hit.ref for hit in self.search(query, scope, FIRST_PAGES).hits]
+        done = self._ingestor.read_figures(scope.doc_ids, progress=progress, deadline=deadline, first=best)
+        for doc_id in done:
+            self._searcher.refresh(doc_id)
 
     def _wants_vectors(self, query: str | None, scope: Scope) -> bool:
         if self.settings.vectors != "when_needed":
@@ -78,8 +84,8 @@ class Collection:
         vectors = self._searcher.vectors
         missing = [PageRef(doc_id=d, page=p) for d in scope.doc_ids for p in vectors.missing(d)]
         if query is not None:
-            ranked = {hit.ref: hit.rank for hit in self.search(query, scope, FIRST_VECTOR_PAGES).hits}
-            missing.sort(key=lambda ref: ranked.get(ref, FIRST_VECTOR_PAGES + 1))
+            ranked = {hit.ref: hit.rank for hit in self.search(query, scope, FIRST_PAGES).hits}
+            missing.sort(key=lambda ref: ranked.get(ref, FIRST_PAGES + 1))
         if missing and (deadline is None or time.monotonic() < deadline):
             progress.start("vectors", len(missing))
             vectors.embed(missing, progress=progress, deadline=deadline)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -66,24 +67,35 @@ class PageReader:
             progress.advance(len(drafts))
         return total
 
-    def read_figures(self, doc_id: str, source: Source, progress: Progress, deadline: float | None) -> int:
-        """OCR of the figures of one document's pages, as far as the deadline allows; the number of pages done."""
-        due = self._store.pages_due(doc_id, "figures")
-        if not due:
-            return 0
-        wanted = figures_to_read(self._store.pages(doc_id), self._settings.ocr.figure_min_area)
-        idle = [page for page in due if not wanted.get(page)]
-        self._settle(doc_id, idle, "done")
-        jobs: list[FigureJob] = [(source, page, tuple(wanted[page])) for page in due if wanted.get(page)]
+    def read_figures(
+        self, sources: Mapping[str, Source], first: Sequence[PageRef], progress: Progress, deadline: float | None
+    ) -> Counter[str]:
+        """OCR of the figures of documents, as far as the deadline allows; the number of pages done by document.
+
+        The pages in `first` come first, in that order.
+        """
+        done: Counter[str] = Counter()
+        jobs: dict[FigureJob, PageRef] = {}
+        for doc_id, source in sources.items():
+            due = self._store.pages_due(doc_id, "figures")
+            wanted = figures_to_read(self._store.pages(doc_id), self._settings.ocr.figure_min_area)
+            idle = [page for page in due if not wanted.get(page)]
+            self._settle(doc_id, idle, "done")
+            done[doc_id] += len(idle)
+            for page in due:
+                if wanted.get(page):
+                    jobs[source, page, tuple(wanted[page])] = PageRef(doc_id=doc_id, page=page)
         if not jobs:
-            return len(idle)
-        progress.start("figures", len(jobs))
-        done = len(idle)
-        with WorkerPool(min(self._settings.workers, len(jobs))) as pool:
-            for outcome in pool.run(read_figures, jobs, seconds=self._settings.page_timeout, deadline=deadline):
-                self._add_figures(PageRef(doc_id=doc_id, page=outcome.task[1]), outcome.result)
+            return done
+        order = {ref: place for place, ref in enumerate(first)}
+        tasks = sorted(jobs, key=lambda job: order.get(jobs[job], len(order)))
+        progress.start("figures", len(tasks))
+        with WorkerPool(min(self._settings.workers, len(tasks))) as pool:
+            for outcome in pool.run(read_figures, tasks, seconds=self._settings.page_timeout, deadline=deadline):
+                ref = jobs[outcome.task]
+                self._add_figures(ref, outcome.result)
                 progress.advance()
-                done += 1
+                done[ref.doc_id] += 1
         return done
 
     def _add_figures(self, ref: PageRef, read: FigureText | None) -> None:

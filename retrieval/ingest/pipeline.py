@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -93,24 +94,36 @@ class Ingestor:
         with self._alone():
             forget(self._store, doc_id)
 
-    def read_figures(self, doc_id: str, *, progress: Progress, deadline: float | None) -> int:
-        """OCR of a document's raster figures, until `deadline` (of `time.monotonic`); the number of pages done.
+    def read_figures(
+        self,
+        doc_ids: Sequence[str],
+        *,
+        progress: Progress,
+        deadline: float | None = None,
+        first: Sequence[PageRef] = (),
+    ) -> Counter[str]:
+        """OCR of raster figures, until `deadline` (of `time.monotonic`); the number of pages done by document.
 
-        Does nothing when the file has gone, or while another process writes: it is an enrichment.
+        The pages in `first` come first. A document whose file has gone is left out, and nothing is done while another
+        process writes: it is an enrichment.
         """
-        document = self._store.document(doc_id)
-        if document is None or document.kind == "image" or not self._store.pages_due(doc_id, "figures"):
-            return 0
-        path = self._present(doc_id)
-        if path is None:
-            return 0
-        source = Source(path, document.kind, self._passwords, self._settings.ocr)
+        sources = {doc_id: source for doc_id in doc_ids if (source := self._figure_source(doc_id)) is not None}
+        if not sources:
+            return Counter()
         try:
             with self._alone(0.0):
-                return PageReader(self._store, self._settings).read_figures(doc_id, source, progress, deadline)
+                return PageReader(self._store, self._settings).read_figures(sources, first, progress, deadline)
         except CollectionBusy as error:
             progress.note(str(error))
-            return 0
+            return Counter()
+
+    def _figure_source(self, doc_id: str) -> Source | None:
+        """Where the figures of a document can be read, None when there is nothing to read or nowhere."""
+        document = self._store.document(doc_id)
+        if document is None or document.kind == "image" or not self._store.pages_due(doc_id, "figures"):
+            return None
+        path = self._present(doc_id)
+        return Source(path, document.kind, self._passwords, self._settings.ocr) if path is not None else None
 
     def lay_out(self, ref: PageRef) -> Page:
         """The page with blocks from the layout model, which is run once a page; its lines stay as they are.

@@ -8,6 +8,7 @@ cut the same way. Pairs need no dictionary, so classical text and names come out
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
 
@@ -35,9 +36,14 @@ ENGLISH_STOP_WORDS = frozenset(
 CHINESE_STOP_CHARACTERS = frozenset("的了是在和与及或之其这那哪什么谁吗呢啊于为以")
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> Stemmer.Stemmer:
-    return Stemmer.Stemmer("english")
+class _Thread(threading.local):
+    """What can't be shared between threads."""
+
+    def __init__(self) -> None:
+        self.stemmer = Stemmer.Stemmer("english")
+
+
+_THREAD = _Thread()
 
 
 @lru_cache(maxsize=1)
@@ -67,7 +73,7 @@ def terms(text: str) -> list[str]:
             words.extend(_characters(word))
         elif word not in ENGLISH_STOP_WORDS:
             words.append(word)
-    return list(_stemmer().stemWords(words))
+    return list(_THREAD.stemmer.stemWords(words))
 
 
 def _characters(run: str) -> list[str]:

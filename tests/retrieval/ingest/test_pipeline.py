@@ -248,14 +248,14 @@ def test_figures_are_read_later_within_their_time_and_once(desk, draw):
     path = draw("charts.pdf", *[illustrated] * 2)
     doc_id = desk.read(path).documents[0].doc_id
     assert desk.store.pages_due(doc_id, "figures") == [1, 2]
-    assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=time.monotonic() - 1) == 0
-    assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=None) == 2
+    assert desk.ingestor.read_figures([doc_id], progress=Silent(), deadline=time.monotonic() - 1).total() == 0
+    assert desk.ingestor.read_figures([doc_id], progress=Silent(), deadline=None).total() == 2
     page = desk.store.page(PageRef(doc_id=doc_id, page=2))
     (chart,) = [b for b in page.blocks if "Chart number 1" in page.block_text(b)]
     assert chart.kind == "figure"
     assert [page.lines[i].source for i in chart.lines] == ["ocr"]
     assert [line.source for line in page.lines[:12]] == ["pdf"] * 12
-    assert desk.ingestor.read_figures(doc_id, progress=Silent(), deadline=None) == 0
+    assert desk.ingestor.read_figures([doc_id], progress=Silent(), deadline=None).total() == 0
 
 
 @pytest.mark.slow
