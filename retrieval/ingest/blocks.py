@@ -245,14 +245,17 @@ def _joins(
     gap = row.box[1] - last.box[3]
     if gap > 0.55 * thickness or gap < -1.2 * thickness:
         return False
-    if not 0.87 < size / group.size < 1.15 or bold != group.bold:
+    short_text = sum(len(fragments[i].text) for i in row.items) <= 4  # a box around few characters is no measure
+    if not (0.7 if short_text else 0.87) < size / group.size < 1.15 or bold != group.bold:
         return False
     if min(last.box[2], row.box[2]) <= max(last.box[0], row.box[0]):
         return False
-    if group.kind == "list_item":
-        return row.box[0] >= group.rows[0].box[0] - 0.3 * size
-    indent = row.box[0] - min(r.box[0] for r in group.rows)
     ended = _SENTENCE_END.search(fragments[last.items[-1]].text) is not None
+    if group.kind == "list_item":
+        # Chinese items are indented in their first line only: a full, unfinished line goes on at the margin
+        full = last.box[2] > edges[1] - 0.06 * (edges[1] - edges[0])
+        return row.box[0] >= group.rows[0].box[0] - 0.3 * size or (full and not ended)
+    indent = row.box[0] - min(r.box[0] for r in group.rows)
     if ended and 0.8 * size < indent < 4.5 * size and len(group.rows) > 0 and last.box[0] < row.box[0] - 0.8 * size:
         return False
     short = last.box[2] < edges[1] - 0.2 * (edges[1] - edges[0])
@@ -266,7 +269,7 @@ def _finished(group: _Paragraph, fragments: Sequence[Fragment], usual: float) ->
     if kind == "paragraph" and len(group.rows) <= 3 and 1 < letters <= 160:
         text = fragments[lines[-1]].text
         large = group.size > 1.15 * usual
-        if (large or (group.bold and letters <= 100)) and not text.endswith((".", ",", ";", "，", "；")):
+        if (large or (group.bold and letters <= 100)) and not text.endswith((".", ",", ";", "，", "；", "。")):
             kind = "heading"
     return DraftBlock(kind, union(fragments[i].box for i in lines), lines)
 

@@ -74,3 +74,18 @@ def test_fast_blocks_stay_when_the_file_has_gone(desk, draw):
     fast = desk.page(path)
     path.unlink()
     assert desk.ingestor.lay_out(PageRef(doc_id=fast.ref.doc_id, page=1)) == fast
+
+
+def test_a_chinese_item_goes_on_at_the_margin(desk, draw):
+    def items(page):
+        rows = (
+            (84, "一、开放时间。自七月一日起至八月底止总馆开放时间调整为上午八时至"),
+            (60, "晚上九时，每周一闭馆。"),
+            (84, "二、阅览室。二楼少儿阅览室自七月十四日起封闭改造工期四十五天改造"),
+            (60, "登记。"),
+        )
+        for at, (x, text) in enumerate(rows):
+            page.insert_text((x, 100 + 16 * at), text, fontname="china-s", fontsize=12)
+
+    page = desk.page(draw("notice.pdf", items))
+    assert [(b.kind, len(b.lines)) for b in page.blocks] == [("list_item", 2), ("list_item", 2)]
