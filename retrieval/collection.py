@@ -68,7 +68,7 @@ class Collection:
             self._embed(scope, query, deadline, shown)
 
     def _read_figures(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
-        if not any(self.store.pages_due(doc_id, "figures") for doc_id in scope.doc_ids):
+        if not self.store.reading_state(scope.doc_ids).figures_due:
             return
         best = [] if query is None else [hit.ref for hit in self.search(query, scope, FIRST_PAGES).hits]
         done = self._ingestor.read_figures(scope.doc_ids, progress=progress, deadline=deadline, first=best)

@@ -40,14 +40,13 @@ class Searcher:
         fused = self.fuse(signals, units)
         order = [int(i) for i in np.argsort(-fused, kind="stable")[:k] if fused[i] > 0]
         ranks = {name: _ranks(scores) for name, scores in signals.items()}
-        best = _best_passages(passages, units)
         hits = tuple(
             PageHit(
                 ref=PageRef(doc_id=units.pages[i][0], page=units.pages[i][1]),
                 rank=rank,
                 score=float(fused[i]),
                 ranks={name: int(of[i]) for name, of in ranks.items() if of[i]},
-                lines=units.place(best[i]) if i in best else None,
+                lines=None if (best := _best_passage(passages, units, i)) is None else units.place(best),
             )
             for rank, i in enumerate(order, 1)
         )
@@ -109,14 +108,12 @@ class Searcher:
         return scores
 
     def _status(self, scope: Scope) -> tuple[SignalStatus, ...]:
-        read = sum(len(self.store.pages_read(d)) for d in scope.doc_ids)
-        pages = sum(d.pages for i in scope.doc_ids if (d := self.store.document(i)) is not None)
-        text = read / pages if pages else 0.0
+        reading = self.store.reading_state(scope.doc_ids)
+        text = reading.read / reading.pages if reading.pages else 0.0
         states = {"page_bm25": text, "passage_bm25": text, "structure": text}
         if self.settings.vectors:
             states["vectors"] = self.vectors.coverage(scope.doc_ids)
-        figures = sum(len(self.store.pages_due(i, "figures")) for i in scope.doc_ids)
-        states["figure_text"] = 1 - figures / read if read else 0.0
+        states["figure_text"] = 1 - reading.figures_due / reading.read if reading.read else 0.0
         return tuple(SignalStatus(name=name, ready=ready) for name, ready in states.items())
 
 
@@ -129,19 +126,22 @@ def _ranks(scores: Floats) -> np.ndarray:
     return ranks
 
 
-def _best_passages(passage_scores: Floats, units: Units) -> dict[int, int]:
-    best: dict[int, int] = {}
-    for passage in np.argsort(passage_scores, kind="stable"):
-        if passage_scores[passage] > 0:
-            best[int(units.page_of[passage])] = int(passage)
-    return best
+def _best_passage(passage_scores: Floats, units: Units, page: int) -> int | None:
+    """The passage of a page that matches best; None when none matches. `page` is an index into the units' pages."""
+    first, stop = np.searchsorted(units.page_of, (page, page + 1))
+    if first == stop or passage_scores[first:stop].max() <= 0:
+        return None
+    return int(first + np.argmax(passage_scores[first:stop]))
 
 
 def _neighbours(scores: Floats, units: Units) -> Floats:
     """The better of the scores of the page before and the page after, within the same document."""
-    out = np.zeros_like(scores)
-    for i in range(1, len(scores)):
-        if units.pages[i][0] == units.pages[i - 1][0]:
-            out[i] = max(out[i], scores[i - 1])
-            out[i - 1] = max(out[i - 1], scores[i])
-    return out
+    before, after = np.zeros_like(scores), np.zeros_like(scores)
+    before[1:] = scores[:-1]
+    after[:-1] = scores[1:]
+    first = 0
+    for table in units.tables:
+        before[first] = 0
+        first += table.pages
+        after[first - 1] = 0
+    return np.maximum(before, after)

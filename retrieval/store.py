@@ -45,6 +45,7 @@ CREATE TABLE IF NOT EXISTS pages (
   doc_id TEXT NOT NULL, page INTEGER NOT NULL, label TEXT NOT NULL, width REAL NOT NULL, height REAL NOT NULL,
   writing TEXT NOT NULL, layout TEXT NOT NULL, note TEXT NOT NULL, ocr TEXT NOT NULL, figures TEXT NOT NULL,
   revision INTEGER NOT NULL DEFAULT 0, content BLOB NOT NULL, PRIMARY KEY (doc_id, page)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS pages_state ON pages (doc_id, page, revision, ocr, figures);
 CREATE TABLE IF NOT EXISTS passages (
   doc_no INTEGER PRIMARY KEY, content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS postings (
@@ -54,7 +55,12 @@ CREATE TABLE IF NOT EXISTS vectors (
   doc_id TEXT NOT NULL, page INTEGER NOT NULL, model TEXT NOT NULL, revision INTEGER NOT NULL,
   spans BLOB NOT NULL, content BLOB NOT NULL,
   PRIMARY KEY (doc_id, page, model)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS vectors_state ON vectors (model, doc_id, page, revision);
 """
+
+
+IN_SCOPE = "(SELECT value FROM json_each(?))"
+"""Part of a query that takes any number of document ids as one JSON parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,15 @@ class KnownFile:
     doc_id: str
     size: int
     mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingState:
+    """Pages that a scope has, pages that were read, and pages whose figures wait for OCR."""
+
+    pages: int
+    read: int
+    figures_due: int
 
 
 class Store:
@@ -232,6 +247,15 @@ class Store:
         """(page number, its lines' texts in reading order) for the pages that have been read, in page order."""
         for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
             yield page, [line[0] for line in orjson.loads(content)["lines"]]
+
+    def reading_state(self, doc_ids: Sequence[str]) -> ReadingState:
+        """How far the documents of a scope are read."""
+        scope = orjson.dumps(list(doc_ids))
+        pages = self.rows(f"SELECT coalesce(sum(pages), 0) FROM documents WHERE doc_id IN {IN_SCOPE}", (scope,))[0][0]
+        row = self.rows(
+            f"SELECT count(*), coalesce(sum(figures = 'due'), 0) FROM pages WHERE doc_id IN {IN_SCOPE}", (scope,)
+        )[0]
+        return ReadingState(pages, *row)
 
     def pages_read(self, doc_id: str) -> list[int]:
         """Numbers of the pages that have been read."""

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
-from retrieval.store import Store
+from retrieval.store import IN_SCOPE, Store
 from retrieval.text.passages import passages
 from retrieval.text.references import STATEMENT_FIGURES, anchor_terms, statement_term
 from retrieval.text.tokens import terms
@@ -107,7 +108,12 @@ class Postings:
 
     def units(self, doc_ids: Sequence[str]) -> Units:
         """The passages of the documents that are indexed."""
-        tables = tuple(t for doc_id in doc_ids if (t := self._table(doc_id)) is not None)
+        rows = self.store.rows(
+            f"SELECT doc_id, doc_no, postings_of, pages FROM documents WHERE postings_of >= 0 AND doc_id IN {IN_SCOPE}",
+            (orjson.dumps(list(doc_ids)),),
+        )
+        found = {doc_id: self._table(doc_id, *row) for doc_id, *row in rows}
+        tables = tuple(found[doc_id] for doc_id in dict.fromkeys(doc_ids) if doc_id in found)
         offsets, total = {}, 0
         pages: list[tuple[str, int]] = []
         page_of: list[Ints] = []
@@ -166,13 +172,7 @@ class Postings:
             return np.zeros(0, np.int32), np.zeros(0, np.float32)
         return np.concatenate(at), np.concatenate(tf).astype(np.float32)
 
-    def _table(self, doc_id: str) -> PassageTable | None:
-        found = self.store.rows(
-            "SELECT doc_no, postings_of, pages FROM documents WHERE doc_id = ? AND postings_of >= 0", (doc_id,)
-        )
-        if not found:
-            return None
-        doc_no, state, pages = found[0]
+    def _table(self, doc_id: str, doc_no: int, state: int, pages: int) -> PassageTable:
         cached = self._tables.get(doc_no)
         if cached is not None and cached[0] == state:
             return cached[1]

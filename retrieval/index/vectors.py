@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import faiss
 import numpy as np
+import orjson
 
 from retrieval.embedders.base import Matrix, TextEmbedder
 from retrieval.progress import Progress
-from retrieval.store import Store
+from retrieval.store import IN_SCOPE, Store
 from retrieval.text.passages import passages
 from retrieval.types import PageRef
 
@@ -75,8 +76,12 @@ class VectorIndex:
 
     def coverage(self, doc_ids: Sequence[str]) -> float:
         """Share of the pages read that have vectors; 0 when nothing was read."""
-        total = sum(len(self.store.pages_read(d)) for d in doc_ids)
-        return 1 - sum(len(self.missing(d)) for d in doc_ids) / total if total else 0.0
+        read, embedded = self.store.rows(
+            "SELECT count(*), count(v.page) FROM pages p LEFT JOIN vectors v ON v.doc_id = p.doc_id AND v.page = p.page"
+            f" AND v.model = ? AND v.revision = p.revision WHERE p.doc_id IN {IN_SCOPE}",
+            (self.embedder.name, orjson.dumps(list(doc_ids))),
+        )[0]
+        return embedded / read if read else 0.0
 
     def _embed_page(self, ref: PageRef) -> None:
         revision = self.store.rows("SELECT revision FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))
@@ -94,9 +99,8 @@ class VectorIndex:
             )
 
     def _scope_index(self, doc_ids: tuple[str, ...]) -> _ScopeIndex:
-        marks = ",".join("?" * len(doc_ids))
-        where = f"FROM vectors WHERE model = ? AND doc_id IN ({marks})"
-        key = (self.embedder.name, *doc_ids)
+        where = f"FROM vectors WHERE model = ? AND doc_id IN {IN_SCOPE}"
+        key = (self.embedder.name, orjson.dumps(doc_ids))
         state = self.store.rows(f"SELECT count(*), coalesce(sum(revision), 0) {where}", key)[0]
         cached = self._indexes.get(doc_ids)
         if cached is not None and cached[0] == state:
