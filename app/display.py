@@ -103,6 +103,7 @@ def _run_line(trajectory: Trajectory) -> str:
         f"{usage.tool_calls} tool calls",
         f"confidence {trajectory.report.confidence:.2f}",
     ]
-    if trajectory.signals:
-        parts.append("signals " + ", ".join(f"{s.name} {s.ready:.0%}" for s in trajectory.signals))
+    partial = [f"{s.name.replace('_', ' ')} for {s.ready:.0%}" for s in trajectory.signals if s.ready < 1]
+    if partial:
+        parts.append(f"ready so far: {', '.join(partial)} of the pages")
     return " · ".join([*parts, f"stopped: {trajectory.stop_reason}", f"run {trajectory.trace_id}"])
