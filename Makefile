@@ -23,20 +23,22 @@ test: format lint types
 
 check: format lint types fast
 
-format: $(VENV)/.installed-dev
+format: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 
-types: $(VENV)/.installed-dev
+types: $(VENV)/.installed
 	$(BIN)/mypy
 
-fast: $(VENV)/.installed-dev
+fast: $(VENV)/.installed
 	$(BIN)/python -m pytest -m "not slow"
 
+# make bench FOLDER=... measures on your own documents.
+FOLDER ?= samples
 bench: $(VENV)/.installed
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+	$(BIN)/python benchmarks/ingest.py $(FOLDER)
 
 clean:
 	rm -rf out build dist .mypy_cache .ruff_cache .pytest_cache
@@ -48,10 +50,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "'$(PYTHON) -m venv' failed: on Debian and Ubuntu, install the package python3-venv" >&2; rm -rf $(VENV); exit 1; }
 
+# One environment for both commands, so that either of them is enough before the network goes.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable .
-	@touch $@
-
-$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev]'
-	@touch $(VENV)/.installed $@
+	@touch $@

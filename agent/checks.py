@@ -120,7 +120,7 @@ def _check_words(claim: str, text: str, whole: str) -> Check:
     if len(rest) <= _UNIT or not wanted:
         # Only a value with its measure word: values were compared before.
         if rest != claim or claim in whole:
-            return Check("supported", 1.0, "the evidence has it")
+            return Check("supported", 1.0, "it stands in the quoted text")
         return Check("unsupported", 0.0, "there is nothing to compare")
     for match in _NAME.finditer(claim):
         if match.start() and not set(terms(match.group())) <= have:

@@ -31,12 +31,14 @@ class Marked(NamedTuple):
 
 
 def write_boxes(trajectory: Trajectory, collection: Collection, folder: Path, *, progress: Progress) -> list[Path]:
-    """Write one PNG for each page that a fact stands on; the paths, in order of first mention.
+    """Write one PNG for each page that a fact of the answer stands on; the paths, in order of first mention.
 
-    A page whose file has gone is noted and left out. A folder that can't be written is an InputError.
+    The run's id is part of the names, so that questions about one page don't overwrite each other's pictures. A run
+    that abstained cites nothing. A page whose file has gone is noted and left out. A folder that can't be written is
+    an InputError.
     """
     by_page: dict[PageRef, list[Marked]] = {}
-    for number, fact in enumerate(trajectory.facts, 1):
+    for number, fact in enumerate(() if trajectory.abstained else trajectory.facts, 1):
         by_page.setdefault(fact.region.page_ref, []).append(Marked(number, fact.region))
     paths = []
     for ref, marked in by_page.items():
@@ -45,7 +47,8 @@ def write_boxes(trajectory: Trajectory, collection: Collection, folder: Path, *,
         except InputError as error:
             progress.note(f"no picture of page {ref.page}: {error}")
             continue
-        path = folder / f"{_stem(collection.document(ref.doc_id).name)}-{ref.doc_id[:8]}-p{ref.page:04d}.png"
+        name = f"{_stem(collection.document(ref.doc_id).name)}-p{ref.page:04d}-{trajectory.trace_id[-8:]}.png"
+        path = folder / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
             draw_regions(page, marked).save(path)

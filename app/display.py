@@ -65,7 +65,7 @@ def page_name(page: TrajectoryPage) -> str:
 
 
 def _show_abstention(trajectory: Trajectory, console: Console, page_of: PageOf) -> None:
-    console.print(Text("Not in the documents.", style="bold yellow"))
+    console.print(Text("Not found in the documents.", style="bold yellow"))
     if trajectory.reason:
         console.print(Text(harmless(trajectory.reason)))
     looked = trajectory.pages or tuple(page_of(ref) for ref in trajectory.retrieved[:_LOOKED_AT])
@@ -99,9 +99,9 @@ def _claim_line(claim: Claim) -> Text:
 def _run_line(trajectory: Trajectory) -> str:
     usage = trajectory.usage
     parts = [
-        f"{usage.seconds:.1f} s",
+        f"answered in {usage.seconds:.1f} s",
         f"{usage.tool_calls} tool calls",
-        f"confidence {trajectory.report.confidence:.2f}",
+        f"question covered {trajectory.report.confidence:.0%}",
     ]
     partial = [f"{s.name.replace('_', ' ')} for {s.ready:.0%}" for s in trajectory.signals if s.ready < 1]
     if partial:

@@ -26,7 +26,14 @@ def mmlongbench_doc(
         bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
     ] = False,
     collection: Annotated[
-        Path | None, typer.Option("--collection", "-c", metavar="DIR", help="Where documents are kept, else in --out.")
+        Path | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            envvar="DOCSAGE_COLLECTION",
+            metavar="DIR",
+            help="Where documents are kept, else in --out.",
+        ),
     ] = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Search, but don't answer.")] = False,
     as_json: JsonOption = False,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from retrieval.ingest.fragments import DraftBlock, Fragment, Rect, shared, union
 from retrieval.ingest.order import Row
@@ -29,8 +30,24 @@ _CAPTION = re.compile(
 _SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"”’)\]]?$")
 _EDGE = 0.085
 _CELL_GAP = 1.4
+_GAP = 0.55
+_ROWS_FOR_LEADING = 6
+_WIDEST_LEADING = 1.6
 _FULL_PICTURE = 0.8
 _BACKGROUND_LETTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The edges of a run of rows, and the largest gap between two rows of one paragraph, in row heights."""
+
+    left: float
+    right: float
+    gap: float
+
+    def full(self, row: Row) -> bool:
+        """Whether a row reaches the right edge, so that its text may go on below."""
+        return row.box[2] > self.right - 0.06 * (self.right - self.left)
 
 
 @dataclass(slots=True)
@@ -187,20 +204,35 @@ def _near(above: Row, below: Row) -> bool:
 def _paragraphs(fragments: Sequence[Fragment], rows: list[Row], usual: float) -> list[DraftBlock]:
     if not rows:
         return []
-    left = min(r.box[0] for r in rows)
-    right = max(r.box[2] for r in rows)
+    column = _Column(min(r.box[0] for r in rows), max(r.box[2] for r in rows), _paragraph_gap(rows))
     groups: list[_Paragraph] = []
     for row in rows:
         size = max((fragments[i].size for i in row.items), default=usual)
         bold = all(fragments[i].bold for i in row.items)
         kind = _opening(fragments, row)
-        if kind == "list_item" and groups and _runs_on(groups[-1], row, (left, right), fragments):
+        if kind == "list_item" and groups and _runs_on(groups[-1], row, column, fragments):
             kind = None
-        if groups and kind is None and _joins(groups[-1], row, (left, right), size, bold, fragments):
+        if groups and kind is None and _joins(groups[-1], row, column, size, bold, fragments):
             groups[-1].rows.append(row)
             continue
         groups.append(_Paragraph([row], kind or "paragraph", size, bold))
     return [_finished(group, fragments, usual) for group in groups]
+
+
+def _paragraph_gap(rows: Sequence[Row]) -> float:
+    """The largest gap, in row heights, that doesn't part paragraphs: by default half a row, more on widely set pages.
+
+    A page set with wide leading shows it in most of its gaps: they are the gaps within paragraphs.
+    """
+    gaps = sorted(
+        gap
+        for above, below in pairwise(rows)
+        if (gap := (below.box[1] - above.box[3]) / max(below.box[3] - below.box[1], 1e-6)) > 0
+    )
+    if len(gaps) < _ROWS_FOR_LEADING:
+        return _GAP
+    leading = gaps[len(gaps) // 2]
+    return max(_GAP, 1.25 * leading) if leading < _WIDEST_LEADING else _GAP
 
 
 def starts_item(text: str) -> bool:
@@ -220,7 +252,7 @@ def _opening(fragments: Sequence[Fragment], row: Row) -> BlockKind | None:
     return None
 
 
-def _runs_on(group: _Paragraph, row: Row, edges: tuple[float, float], fragments: Sequence[Fragment]) -> bool:
+def _runs_on(group: _Paragraph, row: Row, column: _Column, fragments: Sequence[Fragment]) -> bool:
     """Whether a line that looks like an item (a dash, "2.") only continues the full line above it."""
     text = fragments[row.items[0]].text
     last = group.rows[-1]
@@ -228,14 +260,13 @@ def _runs_on(group: _Paragraph, row: Row, edges: tuple[float, float], fragments:
         return False
     if row.box[1] - last.box[3] > 0.55 * (last.box[3] - last.box[1]):
         return False
-    full = last.box[2] > edges[1] - 0.06 * (edges[1] - edges[0])
-    return full and len(group.rows) > 1 and abs(row.box[0] - last.box[0]) < 0.3 * group.size
+    return column.full(last) and len(group.rows) > 1 and abs(row.box[0] - last.box[0]) < 0.3 * group.size
 
 
 def _joins(
     group: _Paragraph,
     row: Row,
-    edges: tuple[float, float],
+    column: _Column,
     size: float,
     bold: bool,
     fragments: Sequence[Fragment],
@@ -243,23 +274,29 @@ def _joins(
     last = group.rows[-1]
     thickness = max(last.box[3] - last.box[1], row.box[3] - row.box[1])
     gap = row.box[1] - last.box[3]
-    if gap > 0.55 * thickness or gap < -1.2 * thickness:
+    if gap > column.gap * thickness or gap < -1.2 * thickness:
         return False
-    short_text = sum(len(fragments[i].text) for i in row.items) <= 4  # a box around few characters is no measure
-    if not (0.7 if short_text else 0.87) < size / group.size < 1.15 or bold != group.bold:
+    if not _same_size(group, row, size, fragments) or bold != group.bold:
         return False
     if min(last.box[2], row.box[2]) <= max(last.box[0], row.box[0]):
         return False
     ended = _SENTENCE_END.search(fragments[last.items[-1]].text) is not None
     if group.kind == "list_item":
         # Chinese items are indented in their first line only: a full, unfinished line goes on at the margin
-        full = last.box[2] > edges[1] - 0.06 * (edges[1] - edges[0])
-        return row.box[0] >= group.rows[0].box[0] - 0.3 * size or (full and not ended)
+        return row.box[0] >= group.rows[0].box[0] - 0.3 * size or (column.full(last) and not ended)
     indent = row.box[0] - min(r.box[0] for r in group.rows)
     if ended and 0.8 * size < indent < 4.5 * size and len(group.rows) > 0 and last.box[0] < row.box[0] - 0.8 * size:
         return False
-    short = last.box[2] < edges[1] - 0.2 * (edges[1] - edges[0])
+    short = last.box[2] < column.right - 0.2 * (column.right - column.left)
     return not (ended and short and gap > 0.25 * thickness)
+
+
+def _same_size(group: _Paragraph, row: Row, size: float, fragments: Sequence[Fragment]) -> bool:
+    """Whether a row's letters are as large as its paragraph's. OCR's boxes are loose, around few characters more so."""
+    scanned = all(fragments[i].source == "ocr" for i in row.items)
+    few = sum(len(fragments[i].text) for i in row.items) <= 4
+    least, most = (0.6 if few else 0.75, 1.33) if scanned else (0.87, 1.15)
+    return least < size / group.size < most
 
 
 def _finished(group: _Paragraph, fragments: Sequence[Fragment], usual: float) -> DraftBlock:

@@ -44,7 +44,7 @@ def test_the_second_ask_reads_nothing(docsage, english_pdf: Path) -> None:
 def test_what_isnt_in_the_documents_is_said_with_code_3(docsage, english_pdf: Path) -> None:
     result = docsage("ask", "What is the annual salary of the orchard's captain?", english_pdf)
     assert result.code == 3
-    assert result.out.startswith("Not in the documents.")
+    assert result.out.startswith("Not found in the documents.")
     assert "Looked at: orchard.pdf" in result.out
 
 

@@ -39,10 +39,14 @@ class Desk:
         return page
 
 
-def column(page: pymupdf.Page, words: str, x: float, y: float, *, lines: int = 8, size: float = 10) -> None:
-    """Lines of running text, numbered, one under another from a top-left corner."""
+def column(
+    page: pymupdf.Page, words: str, x: float, y: float, *, lines: int = 8, size: float = 10, leading: float = 1.25
+) -> None:
+    """Lines of running text, numbered, one under another from a top-left corner; `leading` in font sizes."""
     for n in range(lines):
-        page.insert_text((x, y + size + n * 1.25 * size), f"{words} {n} runs on to the right edge here", fontsize=size)
+        page.insert_text(
+            (x, y + size + n * leading * size), f"{words} {n} runs on to the right edge here", fontsize=size
+        )
 
 
 def picture(page: pymupdf.Page, dpi: int = 150) -> Image.Image:

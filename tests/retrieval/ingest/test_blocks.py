@@ -89,3 +89,8 @@ def test_a_chinese_item_goes_on_at_the_margin(desk, draw):
 
     page = desk.page(draw("notice.pdf", items))
     assert [(b.kind, len(b.lines)) for b in page.blocks] == [("list_item", 2), ("list_item", 2)]
+
+
+def test_widely_set_lines_are_one_paragraph(desk, draw):
+    page = desk.page(draw("book.pdf", lambda page: column(page, "Body", 60, 100, lines=8, leading=2)))
+    assert [len(b.lines) for b in page.blocks] == [8]
