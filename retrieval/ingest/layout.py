@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrieval.ingest import pdf
-from retrieval.ingest.blocks import starts_item
+from retrieval.ingest.paragraphs import starts_item
 from retrieval.types import BBox, Block, BlockKind, Page
 
 _KINDS: dict[str, BlockKind] = {
