@@ -44,8 +44,14 @@ class Unit(Frozen):
 
 @lru_cache(maxsize=512)
 def units_of(page: Page) -> tuple[Unit, ...]:
-    """The units of a page in reading order. Running headers and footers are no units."""
+    """The units of a page in reading order. Headers and footers are units only on a page that holds nothing else."""
     rows = rows_of(page)
+    # The layout model calls a single line at the top of a page a header; then it is the page's text.
+    return _units(page, rows, furniture=False) or _units(page, rows, furniture=True)
+
+
+def _units(page: Page, rows: list[Row], *, furniture: bool) -> tuple[Unit, ...]:
+    """The units with or without those of headers and footers."""
     taken = {i for row in rows for i in row.lines}
     note = unit_note(page)
     found: list[Unit] = []
@@ -55,7 +61,7 @@ def units_of(page: Page) -> tuple[Unit, ...]:
         heads |= dict.fromkeys(block.lines, heading)
         if block.kind == "heading" and not _UNIT_NOTE.fullmatch(text := _join(page, block.lines)[0]):
             heading = text[:200]
-        if block.kind not in ("header", "footer"):
+        if furniture or block.kind not in ("header", "footer"):
             found += _block_units(page, block, heading if block.kind != "heading" else "", taken)
     found += [_row_unit(page, row, heads.get(row.lines[0], ""), note) for row in rows]
     found.sort(key=lambda unit: unit.lines[0])

@@ -79,10 +79,10 @@ class ExtractiveSynthesizer:
         """
         question = request.question
         ranked = await asyncio.to_thread(rank_units, question, request.pages)
-        if not ranked:
-            return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         pages = await _laid_out(request, ranked)
         ranked = await asyncio.to_thread(rank_units, question, pages)
+        if not ranked:
+            return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         found = operands(question, ranked, request.support)
         if found is not None and (draft := await _calculated(request, found)) is not None:
             return draft

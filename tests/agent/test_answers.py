@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from book import DOC, SCOPE, Book, agent_over, columns, page
 
-from retrieval.types import PageRef
+from retrieval.types import Page, PageRef
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,14 @@ def test_a_table_of_contents_is_no_answer(tmp_path: Path) -> None:
         page(2, ("heading", "Fees for berths"), ("paragraph", "The fees for berths are 85 pounds a night.")),
     )
     assert agent_over(book, tmp_path).ask("What are the fees for berths?", SCOPE).pages[0].ref.page == 2
+
+
+def test_a_page_that_has_no_words_when_it_is_laid_out_is_abstained_from(tmp_path: Path) -> None:
+    class Redrawn(Book):
+        def laid_out(self, ref: PageRef) -> Page:
+            (block,) = self.page(ref).blocks
+            return self.page(ref).model_copy(update={"blocks": (block.model_copy(update={"kind": "paragraph"}),)})
+
+    trajectory = agent_over(Redrawn(page(1, ("figure", "• • •")), found=[[1]]), tmp_path).ask("How many?", SCOPE)
+    assert trajectory.abstained
+    assert "no page with text" in trajectory.reason

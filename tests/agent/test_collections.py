@@ -48,3 +48,9 @@ def test_what_a_pdf_does_not_say_is_abstained_from(english_pdf: Path, tmp_path: 
     trajectory = agent.ask("What is the salary of the head gardener's assistant in Norway?", scope)
     assert trajectory.abstained
     assert trajectory.usage.replans == 2
+
+
+def test_a_line_alone_at_the_top_of_its_page_is_read_on_every_run(make_pdf, tmp_path: Path) -> None:
+    agent, scope = asked(make_pdf("line.pdf", ["The harbour at Skerry Point holds 41 boats."]), tmp_path / "collection")
+    first, second = (agent.ask("How many boats does the harbour at Skerry Point hold?", scope) for _ in range(2))
+    assert (first.answer, second.answer) == ("41", "41")

@@ -49,8 +49,8 @@ def test_what_isnt_in_the_documents_is_said_with_code_3(docsage, english_pdf: Pa
 
 
 def test_the_answer_comes_from_the_named_paths_only(docsage, make_pdf) -> None:
-    pears = make_pdf("pears.pdf", ["Pears\n\nThe orchard at Linden Hill holds 77 pear trees.\nThey are old."])
-    apples = make_pdf("apples.pdf", ["Apples\n\nThe orchard at Linden Hill holds 312 apple trees."])
+    pears = make_pdf("pears.pdf", ["The orchard at Linden Hill holds 77 pear trees."])
+    apples = make_pdf("apples.pdf", ["The orchard at Linden Hill holds 312 apple trees."])
     docsage("index", pears, apples)
     trajectory = Trajectory.model_validate_json(
         docsage("ask", "How many trees does the orchard at Linden Hill hold?", pears, "--json").out
