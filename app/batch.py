@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,9 @@ def ask_file(session: Session, questions: Path, out: Path, *, paths: Sequence[Pa
     A question's own documents come before `paths`. `out` may hold answers to other questions; they are left alone.
     """
     asked = load_questions(questions)
+    failed = out.with_name(out.name + ".failures.jsonl")
+    for path in (out, failed):
+        _check_output(path, questions)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(out.with_name(out.name + ".lock"))
@@ -43,12 +47,23 @@ def ask_file(session: Session, questions: Path, out: Path, *, paths: Sequence[Pa
         raise InputError(f"{out} can't be written ({error})", remedy="choose another --out") from error
     try:
         answers = JsonLines(out, Trajectory)
-        failures = JsonLines(out.with_name(out.name + ".failures.jsonl"), Failure)
+        failures = JsonLines(failed, Failure)
         answers.repair()
         failures.repair()
         return _ask(session, asked, answers, failures, paths)
     finally:
         lock.release()
+
+
+def _check_output(path: Path, questions: Path) -> None:
+    """InputError for a file that answers can't go to: the questions themselves, a folder, a device, a pipe."""
+    if not os.path.exists(path):
+        return
+    if path.samefile(questions):
+        raise InputError(f"{path} holds the questions", remedy="choose another --out")
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise InputError(f"{path} is {what}", remedy="--out is a new file, or one that an earlier call wrote")
 
 
 def _ask(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from agent.types import Trajectory
-from evaluation.records import JsonLines, write_json
+from evaluation.records import JsonLines, Unwritable, write_json
 from evaluation.types import Failure, Question, Ranked
 from retrieval.errors import DocsageError, InputError
 from retrieval.progress import Progress, Silent
@@ -52,12 +52,16 @@ class Run:
         `resume` allows another `limit`. A folder that holds anything else is an InputError, and so is a folder that
         another process is running in.
         """
-        self.out.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.out / ".lock")
         try:
+            self.out.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
         except Timeout:
             raise InputError(f"another process is running in {self.out}", remedy="wait for it, or stop it") from None
+        except OSError as error:
+            raise InputError(
+                f"{self.out} can't be the folder of a run ({error.strerror})", remedy="choose another folder for --out"
+            ) from error
         try:
             self._check(config, resume=resume)
             write_json(self.out / "run.json", config)
@@ -88,7 +92,12 @@ class Run:
             if any(p.name not in {".lock", "run.json.partial"} for p in self.out.iterdir()):
                 raise InputError(f"{self.out} is not empty and holds no run", remedy="choose an empty folder for --out")
             return
-        before = RunConfig.model_validate_json(path.read_bytes())
+        try:
+            before = RunConfig.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise InputError(
+                f"{path} can't be read as the description of a run", remedy="choose another --out, or put it back"
+            ) from error
         ignored = {"limit"} if resume else set()
         changed = differences(before.model_dump(exclude=ignored), config.model_dump(exclude=ignored))
         if changed:
@@ -153,6 +162,8 @@ def _each(
     for question in todo:
         try:
             do(question)
+        except Unwritable:
+            raise
         except Exception as error:
             # One broken question must not cost the other thousand: it is recorded, counts as wrong and is reported.
             failures.append(failure_of(question, error))

@@ -28,7 +28,7 @@ def ask(question):
     if question.id == fatal:
         if torn:
             with open(out / "trajectories.jsonl", "ab") as file:
-                file.write(b'{"schema": "docsage.traj')
+                file.write(b'{"schema":"docsage.traj')
         os.kill(os.getpid(), signal.SIGKILL)
     return trajectory(question.text, "yes")
 
