@@ -154,10 +154,26 @@ class Store:
     def add_document(self, document: Document) -> None:
         """Record a document before its pages are read; a known one is left as it is."""
         with self.writing() as db:
-            db.execute(
+            added = db.execute(
                 "INSERT OR IGNORE INTO documents (doc_id, kind, pages, title) VALUES (?, ?, ?, ?)",
                 (document.doc_id, document.kind, document.pages, document.title),
             )
+            if added.rowcount:
+                db.execute("DELETE FROM meta WHERE key = ?", (_complete(document.doc_id),))
+
+    def mark_complete(self, doc_id: str) -> None:
+        """Say that every page of a document was read, OCR included, and that its labels are settled."""
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (_complete(doc_id),))
+
+    def is_complete(self, doc_id: str) -> bool:
+        """Whether a document was marked as complete and all of its pages are there."""
+        found = self.rows(
+            "SELECT d.pages, (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.ocr <> 'due')"
+            " FROM documents d JOIN meta m ON m.key = ? WHERE d.doc_id = ?",
+            (_complete(doc_id), doc_id),
+        )
+        return bool(found) and found[0][0] == found[0][1]
 
     def document(self, doc_id: str) -> Document | None:
         """The document of this content hash, or None."""
@@ -177,8 +193,9 @@ class Store:
         return Document(doc_id=doc_id, kind=cast(DocumentKind, kind), pages=pages, title=title, names=names)
 
     def remove_document(self, doc_id: str) -> None:
-        """Forget a document with its pages, postings, vectors and file names."""
+        """Forget a document with its pages, postings, vectors and file names, in one transaction."""
         with self.writing() as db:
+            db.execute("DELETE FROM meta WHERE key = ?", (_complete(doc_id),))
             db.execute(
                 "DELETE FROM postings WHERE doc_no IN (SELECT doc_no FROM documents WHERE doc_id = ?)", (doc_id,)
             )
@@ -286,6 +303,11 @@ _PUT_PAGE = (
     " content = excluded.content, revision = revision + 1"
 )
 _COLUMNS = "doc_id, page, label, width, height, writing, layout, note, content"
+
+
+def _complete(doc_id: str) -> str:
+    """The key of the mark that a document is complete."""
+    return f"complete:{doc_id}"
 
 
 def encode_content(lines: Iterable[tuple[Any, ...]], blocks: Iterable[tuple[Any, ...]]) -> bytes:

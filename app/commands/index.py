@@ -55,19 +55,27 @@ def _list(session: Session) -> None:
     from app.display import harmless, stdout
 
     console = stdout()
-    for document in session.collection.store.documents():
-        names = ", ".join(document.names) or "(no file)"
-        console.print(harmless(f"{document.doc_id[:12]}  {document.pages:>5} pages  {document.kind:<5}  {names}"))
+    documents = session.collection.documents()
+    for document in documents:
+        pages = f"{document.pages:>5} page{' ' if document.pages == 1 else 's'}"
+        console.print(harmless(f"{document.doc_id[:12]}  {pages}  {document.kind:<5}  {_names(document)}"))
+    if not documents:
+        session.progress.note(f"the collection {session.collection.root} is empty")
+
+
+def _names(document: Document) -> str:
+    """All names of a document in one line."""
+    return ", ".join(" ".join(name.split()) for name in document.names) or f"(no file) {document.doc_id[:12]}"
 
 
 def _remove(session: Session, wanted: list[str]) -> None:
-    from app.display import stdout
+    from app.display import harmless, stdout
 
     # All names are looked up first, so that a typing error in the last one doesn't leave half of the work done.
     found = {document.doc_id: document for name in wanted for document in _named(session, name)}
     for document in found.values():
-        session.collection.store.remove_document(document.doc_id)
-        stdout().print(f"removed {document.name}")
+        session.collection.remove(document.doc_id)
+        stdout().print(harmless(f"removed {_names(document)}"))
 
 
 def _named(session: Session, name: str) -> list[Document]:
@@ -78,7 +86,7 @@ def _named(session: Session, name: str) -> list[Document]:
     path = Path(name).resolve()
     found = [
         document
-        for document in store.documents()
+        for document in session.collection.documents()
         if name in document.names
         or (len(name) >= 8 and document.doc_id.startswith(name))
         or any(known == path or path in known.parents for known in store.paths_of(document.doc_id))

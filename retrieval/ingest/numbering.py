@@ -32,24 +32,7 @@ def number_pages(store: Store, doc_id: str, source: Source) -> None:
             "UPDATE pages SET label = ? WHERE doc_id = ? AND page = ? AND label <> ?",
             [(label, doc_id, page, label) for page, label in labels.items()],
         )
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (_mark(doc_id),))
-
-
-def is_complete(store: Store, doc_id: str) -> bool:
-    """Whether every page of a document was read, OCR included, and its labels are settled."""
-    marked = store.rows("SELECT 1 FROM meta WHERE key = ?", (_mark(doc_id),))
-    return bool(marked) and store.document(doc_id) is not None
-
-
-def forget(store: Store, doc_id: str) -> None:
-    """Remove a document, and the mark that it is complete before that: it may be read again later."""
-    with store.writing() as db:
-        db.execute("DELETE FROM meta WHERE key = ?", (_mark(doc_id),))
-    store.remove_document(doc_id)
-
-
-def _mark(doc_id: str) -> str:
-    return f"complete:{doc_id}"
+    store.mark_complete(doc_id)
 
 
 def _own_labels(source: Source) -> list[str]:

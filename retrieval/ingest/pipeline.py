@@ -17,7 +17,7 @@ from retrieval.ingest import pdf
 from retrieval.ingest.files import content_id, find_files, sniff
 from retrieval.ingest.jobs import PageReader
 from retrieval.ingest.layout import lay_out, model_boxes
-from retrieval.ingest.numbering import forget, is_complete, number_pages
+from retrieval.ingest.numbering import number_pages
 from retrieval.ingest.reading import Source
 from retrieval.progress import Progress
 from retrieval.settings import IngestSettings
@@ -78,7 +78,7 @@ class Ingestor:
             pages_read = reader.read_text(batch.sources, progress)
             for doc_id, reason in reader.unreadable_documents(batch.sources):
                 batch.refuse(batch.sources[doc_id].path, reason, progress)
-                forget(self._store, doc_id)
+                self._store.remove_document(doc_id)
                 batch.doc_ids.remove(doc_id)
                 del batch.sources[doc_id]
             pages_ocred = reader.read_scans(batch.sources, progress)
@@ -92,7 +92,7 @@ class Ingestor:
     def remove(self, doc_id: str) -> None:
         """Forget a document with everything that was derived from it; its files are not touched."""
         with self._alone():
-            forget(self._store, doc_id)
+            self._store.remove_document(doc_id)
 
     def read_figures(
         self,
@@ -198,11 +198,11 @@ class Ingestor:
             raise UnreadableDocument(f"{path}: no such file or folder", remedy="check the path") from error
         known = self._store.known_file(path)
         unchanged = known is not None and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
-        if unchanged and known is not None and is_complete(self._store, known.doc_id):
+        if unchanged and known is not None and self._store.is_complete(known.doc_id):
             return known.doc_id, True
         form = sniff(path)
         doc_id = content_id(path)
-        reused = is_complete(self._store, doc_id)
+        reused = self._store.is_complete(doc_id)
         if not reused:
             kind: DocumentKind = "pdf" if form == "pdf" else "image"
             if doc_id not in batch.sources:
@@ -210,7 +210,7 @@ class Ingestor:
                 batch.sources[doc_id] = Source(path, kind, self._passwords, self._settings.ocr, damaged=damaged)
         self._store.record_file(path, KnownFile(doc_id, stat.st_size, stat.st_mtime_ns))
         if known is not None and known.doc_id != doc_id and not self._store.paths_of(known.doc_id):
-            forget(self._store, known.doc_id)
+            self._store.remove_document(known.doc_id)
         return doc_id, reused
 
     def _open(self, path: Path, doc_id: str, kind: DocumentKind) -> bool:

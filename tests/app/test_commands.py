@@ -10,7 +10,10 @@ from rich.console import Console
 
 from agent.trace import Event
 from app.display import harmless
+from app.session import opened
 from app.trace_tree import trace_tree
+from retrieval.ingest.files import content_id
+from retrieval.types import Document
 
 
 def test_index_lists_and_removes_documents(docsage, english_pdf: Path, chinese_pdf: Path) -> None:
@@ -28,6 +31,24 @@ def test_removing_something_unknown_removes_nothing(docsage, english_pdf: Path) 
     docsage("index", english_pdf)
     assert docsage("index", "--remove", english_pdf, "other.pdf").code == 2
     assert "orchard.pdf" in docsage("index", "--list").out
+
+
+def test_a_document_removed_under_one_name_goes_with_all_and_comes_back_whole(docsage, english_pdf: Path) -> None:
+    alias = english_pdf.with_name("same.pdf")
+    alias.write_bytes(english_pdf.read_bytes())
+    docsage("index", english_pdf, alias)
+    assert docsage("index", "--remove", "same.pdf").out == "removed orchard.pdf, same.pdf\n"
+    listed = docsage("index", "--list")
+    assert listed.out == ""
+    assert "is empty" in listed.err
+
+    # Killed after the document was recorded and before its pages were: what is left must not pass for complete.
+    with opened(Path(".docsage"), profile="quick.yaml") as session:
+        doc_id = content_id(english_pdf)
+        session.collection.store.add_document(Document(doc_id=doc_id, kind="pdf", pages=3))
+    assert docsage("index", english_pdf).code == 0
+    with opened(Path(".docsage"), profile="quick.yaml") as session:
+        assert session.collection.store.pages_read(doc_id) == [1, 2, 3]
 
 
 def test_search_shows_pages_for_people_and_json_for_programs(docsage, english_pdf: Path) -> None:

@@ -76,6 +76,24 @@ def test_a_removed_document_leaves_nothing(store):
     assert store.known_file(Path("x.pdf")) is None
 
 
+def test_a_removed_document_is_not_complete_when_it_comes_back(store):
+    document = Document(doc_id=REF.doc_id, kind="pdf", pages=1)
+    store.add_document(document)
+    store.put_pages([StoredPage(_page())])
+    store.mark_complete(REF.doc_id)
+    assert store.is_complete(REF.doc_id)
+    store.remove_document(REF.doc_id)
+    store.add_document(document)
+    assert not store.is_complete(REF.doc_id)
+
+
+def test_a_document_that_lacks_a_page_is_not_complete_whatever_its_mark_says(store):
+    store.add_document(Document(doc_id=REF.doc_id, kind="pdf", pages=2))
+    store.put_pages([StoredPage(_page())])
+    store.mark_complete(REF.doc_id)
+    assert not store.is_complete(REF.doc_id)
+
+
 def test_a_store_of_another_format_is_refused(tmp_path):
     path = tmp_path / "collection.sqlite"
     store = Store(path)
