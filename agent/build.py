@@ -10,7 +10,7 @@ from agent.budget import Budget
 from agent.graph import interrupted_question, run_graph
 from agent.nodes import Runtime
 from agent.planner import Hints, Planner, RulePlanner, task_of
-from agent.question import analyse
+from agent.question import analyse, check_question
 from agent.settings import AgentSettings
 from agent.state import AgentState
 from agent.synthesizer import ExtractiveSynthesizer, Synthesizer
@@ -64,10 +64,9 @@ class Agent:
         """The trajectory of a question over the documents of `scope`.
 
         A `run_id` that was interrupted goes on where it stopped; one that has ended returns its trajectory again.
-        InputError for an empty question or scope, and for a run id that belongs to another question.
+        InputError for a question that can't be asked, an empty scope, and a run id that belongs to another question.
         """
-        if not question.strip():
-            raise InputError("the question is empty", remedy="ask something")
+        check_question(question)
         if not scope.doc_ids:
             raise InputError("there are no documents to ask", remedy="give paths, or index documents first")
         run = run_id or new_run_id()

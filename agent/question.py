@@ -9,11 +9,14 @@ from agent.cues import ANSWER_TYPES, COUNTED, FRAME, NEGATED, OPERATIONS, PERSON
 from agent.matching import is_chinese, question_terms, terms
 from agent.types import AnswerType
 from agent.values import han_number, years
+from retrieval.errors import InputError
 from retrieval.text.queries import subject
 from retrieval.types import Frozen
 from tools.arithmetic import Operation
 from tools.characters import normalize
 
+LONGEST = 4000
+"""Characters of the longest question; what is longer is a document, and takes minutes to look for."""
 ReferenceKind = Literal["figure", "table", "page", "section", "slide"]
 
 
@@ -77,6 +80,18 @@ _BETWEEN = re.compile(
 )
 _TWO = re.compile(r",?\s+and\s+(?=(?:what|which|who|when|where|how|why)\b)", re.I)
 _COUNTER = re.compile(r"(?:多少|[几幾])([一-鿿])(?![一-鿿]*[名额经费])")
+
+
+def check_question(text: str) -> None:
+    """InputError for what can't be asked: nothing, too much, or bytes that are no text."""
+    if not text.strip():
+        raise InputError("the question is empty", remedy="ask something")
+    if len(text) > LONGEST:
+        raise InputError(
+            f"the question has {len(text):,} characters", remedy=f"ask it in {LONGEST:,}, and name long texts as files"
+        )
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError("the question is not UTF-8", remedy="set the terminal or the file to UTF-8")
 
 
 def analyse(text: str) -> Question:
