@@ -109,24 +109,47 @@ class TraceWriter:
 
 
 def load(path: Path) -> list[Event]:
-    """The events of a trace in order; a last line that is still being written is left out."""
+    """The events of a trace in order; a last line that is still being written is left out.
+
+    InputError for a line that is no event: then the file is damaged or no trace.
+    """
     events = []
-    for line in _lines(path):
-        data = orjson.loads(line)
-        data["schema_version"] = data.pop("schema")
-        events.append(Event.model_validate(data))
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            events.append(_event(line))
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"line {number} of {path} is no event of a trace", remedy="name another run, or remove that line"
+            ) from error
     return events
+
+
+def _event(line: bytes) -> Event:
+    """ValueError or TypeError for anything else; times without their zone can't be compared and are none."""
+    data = orjson.loads(line)
+    if not isinstance(data, dict):
+        raise TypeError(f"a {type(data).__name__} is no event")
+    data["schema_version"] = data.pop("schema", None)
+    event = Event.model_validate(data)
+    if datetime.fromisoformat(event.ts).tzinfo is None:
+        raise ValueError(f"{event.ts} has no time zone")
+    return event
 
 
 def find(root: Path, run: str) -> Path:
     """The trace of a run id or of "latest"; InputError names the newest runs when there is none."""
-    newest = [path.stem for path in _newest(root)]
+    try:
+        newest = [path.stem for path in _newest(root)]
+    except OSError as error:
+        raise InputError(
+            f"the runs of {root} can't be read ({error.strerror})", remedy="check the path and its permissions"
+        ) from error
     if run == "latest":
         if not newest:
             raise InputError(f"there are no runs in {root}", remedy="ask a question first")
         return trace_path(root, newest[0])
     path = trace_path(root, run)
-    if not path.is_file():
+    if path.stem not in newest:
         known = f"the newest runs are {', '.join(newest[:5])}" if newest else "ask a question first"
         raise InputError(f"there is no run {run!r} in {root}", remedy=known)
     return path
@@ -165,10 +188,15 @@ def _summary(path: Path) -> RunSummary | None:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n") and line.strip():
-                yield line
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n") and line.strip():
+                    yield line
+    except OSError as error:
+        raise InputError(
+            f"{path} can't be read ({error.strerror})", remedy="check the path and its permissions"
+        ) from error
 
 
 def _drop_torn_line(path: Path) -> None:

@@ -27,14 +27,33 @@ def trace_tree(events: Sequence[Event]) -> Tree:
     if not events:
         return Tree(Text("an empty trace"))
     first = datetime.fromisoformat(events[0].ts)
-    tree = Tree(Text(f"run {events[0].run}", style="bold"))
+    tree = Tree(Text(f"run {_clean(events[0].run)}", style="bold"))
     for event in events:
         seconds = (datetime.fromisoformat(event.ts) - first).total_seconds()
-        title = Text.assemble((f"{seconds:6.2f} s  ", "dim"), (event.kind.replace("_", " "), "bold cyan"), "  ")
-        # The title is filled after the branch was made, because what an event says decides what stands beside its name.
-        branch = tree.add(title)
-        _SHOW.get(event.kind, _show_fields)(event.data, title, branch)
+        tree.children.append(_branch(event, _SHOW.get(event.kind, _show_fields), seconds))
     return tree
+
+
+def _branch(event: Event, show: Show, seconds: float) -> Tree:
+    title = Text.assemble((f"{seconds:6.2f} s  ", "dim"), (event.kind.replace("_", " "), "bold cyan"), "  ")
+    # The title is filled after the branch was made, because what an event says decides what stands beside its name.
+    branch = Tree(title)
+    try:
+        show(_clean(event.data), title, branch)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        if show is _show_fields:
+            raise
+        return _branch(event, _show_fields, seconds)
+    return branch
+
+
+def _clean(value: Any) -> Any:
+    """The same without line breaks and control characters, in names and texts alike: documents wrote some of them."""
+    if isinstance(value, dict):
+        return {_clean(name): _clean(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    return " ".join(harmless(value).split()) if isinstance(value, str) else value
 
 
 def _show_plan(data: Data, title: Text, branch: Tree) -> None:
@@ -172,5 +191,5 @@ def _arguments(arguments: Data | None) -> str:
 
 
 def _short(value: Any) -> str:
-    text = " ".join(harmless(str(value)).split())
+    text = str(value)
     return text if len(text) <= _LONG else text[: _LONG - 1] + "…"

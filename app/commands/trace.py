@@ -16,14 +16,14 @@ def trace(
 ) -> None:
     """Print a run as a tree: plan, tool calls, claims with verdicts, and why it stopped. --json prints its events."""
     from agent.trace import find, load
-    from app.display import stdout
+    from app.display import print_json, stdout
     from app.trace_tree import trace_tree
 
     path = find(collection, run)
+    events = load(path)
     if not as_json:
-        stdout().print(trace_tree(load(path)))
+        stdout().print(trace_tree(events))
         return
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):  # a line that is still being written is left out
-                typer.echo(line, nl=False)
+    # The lines as they stand, which is what other programs read, once all of them are known to be events.
+    lines = [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line.strip()]
+    print_json("\n".join(lines[: len(events)]))
