@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -70,11 +71,13 @@ def load_profile(name_or_file: str = "embedded") -> Profile:
     if name_or_file in configs.names():
         return _profile(configs.text(name_or_file), f"profile {name_or_file}")
     path = Path(name_or_file).expanduser()
-    if not path.is_file():
+    if not os.path.exists(path):
         raise InputError(
             f"there is no profile {name_or_file!r}",
             remedy=f"name one of {', '.join(configs.names())}, or a YAML file that exists",
         )
+    if not path.is_file():
+        raise InputError(f"{path} is no regular file", remedy="give a YAML file")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -85,7 +88,8 @@ def load_profile(name_or_file: str = "embedded") -> Profile:
 def _profile(text: str, source: str) -> Profile:
     try:
         data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # YAML reads 2026-99-99 as a date, which it then is not.
         raise InputError(f"{source} is no YAML ({error})", remedy="correct the line it names") from error
     if data is not None and not isinstance(data, dict):
         raise InputError(f"{source} holds {type(data).__name__}, not settings", remedy=f"its keys are {_keys(())}")
