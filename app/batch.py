@@ -9,8 +9,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from agent.question import check_question
 from agent.types import Trajectory
 from app.questions import Asked, load_questions
+from app.scope import read_scope
 from app.session import Session
 from evaluation.records import JsonLines
 from evaluation.run import ask_each
@@ -79,6 +81,7 @@ def _ask(
     agent = session.agent()
 
     def ask(question: Question) -> Trajectory:
+        check_question(question.text)
         scope = scopes[named[question.id]]
         if isinstance(scope, DocsageError):
             raise scope
@@ -104,7 +107,7 @@ def _scopes(session: Session, groups: Sequence[tuple[Path, ...]]) -> dict[tuple[
     scopes: dict[tuple[Path, ...], Scope | DocsageError] = {}
     for group in dict.fromkeys(groups):
         try:
-            scopes[group] = session.scope(group)
+            scopes[group] = read_scope(session, group)
         except DocsageError as error:
             scopes[group] = error
     return scopes

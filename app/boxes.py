@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +31,15 @@ class Marked(NamedTuple):
     region: Region
 
 
+def prepare(folder: Path) -> None:
+    """Make the folder of the pictures; InputError when it can't be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
 def write_boxes(trajectory: Trajectory, collection: Collection, folder: Path, *, progress: Progress) -> list[Path]:
     """Write one PNG for each page that a fact of the answer stands on; the paths, in order of first mention.
 
@@ -53,11 +63,13 @@ def write_boxes(trajectory: Trajectory, collection: Collection, folder: Path, *,
             folder.mkdir(parents=True, exist_ok=True)
             draw_regions(page, marked).save(path)
         except OSError as error:
-            raise InputError(
-                f"{path} can't be written ({error})", remedy="choose another folder for --boxes"
-            ) from error
+            raise _unwritable(path, error) from error
         paths.append(path)
     return paths
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path} can't be written ({error.strerror})", remedy="choose another folder for --boxes")
 
 
 def draw_regions(page: Image.Image, marked: Sequence[Marked]) -> Image.Image:

@@ -6,8 +6,10 @@ Machine output goes to stdout alone, progress and messages to stderr. Exit codes
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import sqlite3
 import sys
 import tempfile
 import traceback
@@ -17,9 +19,31 @@ from typing import Annotated
 import typer
 
 from app.commands import ask, evaluate, index, search, trace
-from app.quiet import silence_libraries
+from app.quiet import silence_libraries, silence_stdout
 from retrieval.errors import DocsageError
 
+_PATH_PROBLEMS = frozenset(
+    {
+        errno.EACCES,
+        errno.EBADF,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.EISDIR,
+        errno.ENAMETOOLONG,
+        errno.ENOSPC,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+_DATABASE_PROBLEMS = (
+    "SQLITE_CANTOPEN",
+    "SQLITE_CORRUPT",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_NOTADB",
+    "SQLITE_READONLY",
+)
 EXIT_OURS, EXIT_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
@@ -62,31 +86,61 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # It is an option of every command, wherever it stands, because one adds it to the command that has just failed.
     words = [word for word in words if word != "--debug"]
     silence_libraries(debug=debug)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # it stays open to the end
+    if sys.stdout is None:
+        return _complain("stdout is closed: send it to a file or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the letters of a document is no reason to fail
     try:
-        code = int(app(words, prog_name="docsage", standalone_mode=False) or 0)
-        sys.stdout.flush()
+        code = _run(words)
     except DocsageError as error:
         return _complain(str(error))
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
-    except (BrokenPipeError, SystemExit) as stop:
-        if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
-            return int(stop.code or 0)  # shell completion ends like this
-        # Whoever read our output has had enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         # Usage errors are recognised by what they can do: their class lives in click or in typer, by typer's version.
         if hasattr(error, "show") and hasattr(error, "exit_code"):
             error.show()
             return int(error.exit_code)
+        if (problem := _problem_of_the_machine(error)) is not None and not debug:
+            return _complain(problem)
         return _confess(error, debug=debug)
     if code == EXIT_INTERRUPTED:
         print("Interrupted. The same command goes on where this one stopped.", file=sys.stderr)
     return code
+
+
+def _run(words: Sequence[str]) -> int:
+    """The exit code of a command, which a reader that has had enough of its output doesn't change."""
+    code = 0
+    try:
+        code = int(app(words, prog_name="docsage", standalone_mode=False) or 0)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as stop:
+        if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
+            return int(stop.code or 0)  # shell completion ends like this
+        silence_stdout()
+    return code
+
+
+def _problem_of_the_machine(error: Exception) -> str | None:
+    """What to say when the disk is full, a path can't be used or a collection is damaged; None for our own faults."""
+    if isinstance(error, sqlite3.Error):
+        if getattr(error, "sqlite_errorname", "").startswith(_DATABASE_PROBLEMS):
+            return f"the collection can't be used ({error}): check its disk, or index into another --collection"
+        return None
+    if not isinstance(error, OSError) or error.errno not in _PATH_PROBLEMS:
+        return None
+    if error.filename is not None:
+        return f"{error.filename} can't be used ({error.strerror}): check the path, its permissions and its disk"
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence_stdout()
+        return f"stdout can't be written ({error.strerror}): send it to another file"
+    return f"{error.strerror}: check the disk and the permissions of the collection"
 
 
 def _complain(message: str) -> int:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agent.types import Claim, Fact, Trajectory, TrajectoryPage
+from app.quiet import silence_stdout
 from retrieval.types import NO_LABEL, PageRef
 
 PageOf = Callable[[PageRef], TrajectoryPage]
@@ -20,10 +21,19 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 VERDICT_MARKS = {"supported": ("✓", "green"), "contradicted": ("✗", "red"), "unsupported": ("?", "yellow")}
 
 
+class Output(Console):
+    """The console of results. A reader that has had enough (`docsage ask … | head`) doesn't change the exit code."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence."""
+        self.quiet = True
+        silence_stdout()
+
+
 def stdout() -> Console:
     """The console of results. Off a terminal lines are as long as they are, so that a program finds them whole."""
     width = None if sys.stdout.isatty() else _ENDLESS
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+    return Output(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
 
 
 def stderr() -> Console:
@@ -31,13 +41,25 @@ def stderr() -> Console:
     return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
 
 
+def print_json(text: str) -> None:
+    """One line for programs on stdout; nothing when nobody reads it any more."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+
+
 def harmless(text: str) -> str:
     """Text of a document without control and direction characters, which could rewrite what the terminal shows."""
     return _CONTROL.sub("", text)
 
 
-def show_trajectory(trajectory: Trajectory, console: Console, page_of: PageOf) -> None:
-    """Print the answer, its facts with their places, what was checked, and one line about the run."""
+def show_trajectory(trajectory: Trajectory, console: Console, page_of: PageOf, *, seconds: float | None = None) -> None:
+    """Print the answer, its facts with their places, what was checked, and one line about the run.
+
+    `seconds` is what the whole command took, reading included; the run's own time is in the trajectory.
+    """
     if trajectory.abstained:
         _show_abstention(trajectory, console, page_of)
     else:
@@ -51,7 +73,7 @@ def show_trajectory(trajectory: Trajectory, console: Console, page_of: PageOf) -
         for claim in trajectory.claims:
             console.print(_claim_line(claim))
     console.print()
-    console.print(Text(_run_line(trajectory), style="dim"))
+    console.print(Text(_run_line(trajectory, seconds), style="dim"))
 
 
 def page_name(page: TrajectoryPage) -> str:
@@ -61,7 +83,7 @@ def page_name(page: TrajectoryPage) -> str:
     """
     printed = page.doc_page not in (NO_LABEL, "", str(page.ref.page))
     label = f' (printed "{harmless(page.doc_page)}")' if printed else ""
-    return f"{harmless(page.document)}, page {page.ref.page}{label}"
+    return f"{' '.join(harmless(page.document).split())}, page {page.ref.page}{label}"
 
 
 def _show_abstention(trajectory: Trajectory, console: Console, page_of: PageOf) -> None:
@@ -96,10 +118,11 @@ def _claim_line(claim: Claim) -> Text:
     return line
 
 
-def _run_line(trajectory: Trajectory) -> str:
+def _run_line(trajectory: Trajectory, seconds: float | None) -> str:
     usage = trajectory.usage
+    whole = "" if seconds is None else f" of {seconds:.1f} s in all"
     parts = [
-        f"answered in {usage.seconds:.1f} s",
+        f"answered in {usage.seconds:.1f} s{whole}",
         f"{usage.tool_calls} tool calls",
         f"question covered {trajectory.report.confidence:.0%}",
     ]

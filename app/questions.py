@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def load_questions(file: Path) -> list[Asked]:
 
     Paths that exist beside the file are taken from there. InputError names the line or item that can't be used.
     """
+    if os.path.exists(file) and not file.is_file():
+        raise InputError(f"{file} is no regular file", remedy="--questions wants a UTF-8 file")
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -74,7 +77,7 @@ def _asked(value: Any, where: str, file: Path) -> Asked:
         ) from error
     beside = [file.parent / path for path in asked.paths]
     found = tuple(
-        str(near) if near.exists() and not Path(path).exists() else path
+        str(near) if os.path.exists(near) and not os.path.exists(path) else path
         for near, path in zip(beside, asked.paths, strict=True)
     )
     return asked.model_copy(update={"paths": found})

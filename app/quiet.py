@@ -1,9 +1,10 @@
-"""Keeps what libraries say about themselves away from the user."""
+"""Keeps what libraries say about themselves away from the user, and our own words from a reader that has gone."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 import warnings
 
 _NOISY = ("jieba", "RapidOCR", "rapidocr", "pymupdf", "langgraph", "langchain_core", "opencc", "faiss", "filelock")
@@ -24,6 +25,11 @@ def silence_libraries(*, debug: bool = False) -> None:
     for name in _NOISY:
         # A filter, not a level: jieba and RapidOCR set their own level when they are imported.
         logging.getLogger(name).addFilter(_is_error)
+
+
+def silence_stdout() -> None:
+    """Send what is still to be printed nowhere. Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_error(record: logging.LogRecord) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from app.session import Session
 
 EXIT_ABSTAINED = 3
+_SHOWN = 120
 
 
 def ask(
@@ -37,9 +41,11 @@ def ask(
     ] = None,
 ) -> None:
     """Answer a question from the documents, or say that they don't hold the answer (exit code 3)."""
+    from app.scope import check_collection
     from app.session import opened
     from retrieval.errors import InputError
 
+    begin = time.perf_counter()
     given = words or []
     if (questions is None) != (out is None):
         raise InputError("--questions and --out belong together", remedy="give both, or a question")
@@ -47,32 +53,52 @@ def ask(
         raise InputError("no question was given", remedy='docsage ask "question" [PATH]..., or --questions FILE')
     if questions is not None and (as_json or boxes):
         raise InputError("--json and --boxes are for one question", remedy="--out holds the trajectories as JSON")
-    with opened(collection, profile=profile, passwords=password) as session:
-        if questions is not None and out is not None:
+    if questions is not None and out is not None:
+        with opened(collection, profile=profile, passwords=password) as session:
             _ask_many(session, questions, out, [Path(p) for p in given])
-            return
-        trajectory = _ask_one(session, given[0], [Path(p) for p in given[1:]])
+        return
+    paths = [Path(p) for p in given[1:]]
+    _check(given[0], boxes)
+    check_collection(collection, paths)
+    with opened(collection, profile=profile, passwords=password) as session:
+        trajectory = _ask_one(session, given[0], paths)
         if boxes is not None:
             _write_boxes(session, trajectory, boxes)
-        if as_json:
-            typer.echo(trajectory.model_dump_json(by_alias=True))
-        else:
-            from app.display import show_trajectory, stdout
-
-            show_trajectory(trajectory, stdout(), session.page_of)
+        _show(session, trajectory, as_json=as_json, seconds=time.perf_counter() - begin)
     if trajectory.abstained:
         raise typer.Exit(EXIT_ABSTAINED)
 
 
-def _ask_one(session: Session, question: str, paths: Sequence[Path]) -> Trajectory:
+def _check(question: str, boxes: Path | None) -> None:
+    """InputError for what would go wrong after minutes of reading."""
+    from agent.question import check_question
     from retrieval.errors import InputError
 
-    if len(question) < 256 and Path(question).exists():
+    check_question(question)
+    if os.path.exists(question):
         raise InputError(f"{question} is a file, not a question", remedy='docsage ask "question" [PATH]...')
-    scope = session.scope(paths)
+    if boxes is not None:
+        from app.boxes import prepare
+
+        prepare(boxes)
+
+
+def _ask_one(session: Session, question: str, paths: Sequence[Path]) -> Trajectory:
+    from app.scope import read_scope
+
+    scope = read_scope(session, paths)
     session.enrich(scope, question)
     trajectory: Trajectory = session.agent().ask(question, scope)
     return trajectory
+
+
+def _show(session: Session, trajectory: Trajectory, *, as_json: bool, seconds: float) -> None:
+    from app.display import print_json, show_trajectory, stdout
+
+    if as_json:
+        print_json(trajectory.model_dump_json(by_alias=True))
+    else:
+        show_trajectory(trajectory, stdout(), session.page_of, seconds=seconds)
 
 
 def _write_boxes(session: Session, trajectory: Trajectory, folder: Path) -> None:
@@ -88,7 +114,7 @@ def _ask_many(session: Session, questions: Path, out: Path, paths: Sequence[Path
 
     report = ask_file(session, questions, out, paths=paths)
     for failure in report.failures:
-        session.progress.note(f"failed: {failure.question} ({failure.error})")
+        session.progress.note(f"failed: {shorten(failure.question, _SHOWN, placeholder=' …')} ({failure.error})")
     session.progress.note(
         f"{report.answered} answered, {report.abstained} abstained, {len(report.failures)} failed; {out}"
     )

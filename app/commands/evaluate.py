@@ -42,7 +42,7 @@ def mmlongbench_doc(
 ) -> None:
     """Ask MMLongBench-Doc's questions, each over its own document, and score them by the benchmark's rules."""
     from agent.settings import load_profile
-    from app.display import stderr, stdout
+    from app.display import print_json, stderr, stdout
     from app.session import opened
     from evaluation.mmlongbench.benchmark import measure, run_config
     from evaluation.mmlongbench.samples import load_samples
@@ -71,7 +71,7 @@ def mmlongbench_doc(
             )
     (stderr() if as_json else stdout()).print(mmlongbench_report(summary))
     if as_json:
-        typer.echo(summary.model_dump_json(by_alias=True))
+        print_json(summary.model_dump_json(by_alias=True))
 
 
 def score(

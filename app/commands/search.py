@@ -27,18 +27,22 @@ def search(
     password: PasswordOption = [],  # noqa: B006  # typer copies it
 ) -> None:
     """Rank pages for a query, without answering."""
-    from app.display import stdout
+    from agent.question import check_question
+    from app.display import print_json, stdout
+    from app.scope import check_collection, read_scope
     from app.session import opened
     from retrieval.errors import InputError
 
     if not query.strip():
         raise InputError("the query is empty", remedy="give some words to look for")
+    check_question(query)
+    check_collection(collection, paths or [])
     with opened(collection, profile=profile, passwords=password) as session:
-        scope = session.scope(paths or [])
+        scope = read_scope(session, paths or [])
         session.enrich(scope, query)
         result = session.collection.search(query, scope, k=k)
         if as_json:
-            typer.echo(_json(result, session))
+            print_json(_json(result, session))
             return
         console = stdout()
         for hit in result.hits:

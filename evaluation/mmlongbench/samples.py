@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -54,14 +55,18 @@ class Sample(Frozen):
 def load_samples(data: Path) -> list[Sample]:
     """All samples of a data folder, in file order; ids are their positions ("0000", "0001", ...)."""
     path = data / "samples.json"
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise InputError(f"{path} does not exist", remedy="--data is a folder with samples.json and documents/")
     try:
         rows = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} can't be read ({error.strerror})", remedy="check its permissions") from error
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path} is not JSON ({error})", remedy="fetch the benchmark's samples.json again") from error
     if not isinstance(rows, list):
         raise InputError(f"{path} holds a {type(rows).__name__}", remedy="it must hold a list of samples")
+    if not rows:
+        raise InputError(f"{path} holds no sample", remedy="fetch the benchmark's samples.json again")
     return [_sample(row, position, path) for position, row in enumerate(rows)]
 
 

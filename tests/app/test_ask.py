@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -74,9 +75,9 @@ def test_a_refused_file_costs_one_line_and_the_rest_goes_on(docsage, english_pdf
     [
         (["ask"], "no question was given"),
         (["ask", " "], "no question was given"),
-        (["ask", "What?", "missing.pdf"], "nothing in missing.pdf can be read"),
+        (["ask", "What?", "missing.pdf"], "there is no missing.pdf: name PDFs"),
         (["ask", "What?"], "is empty"),
-        (["ask", "What?", "--profile", "gigantic"], "'gigantic'"),
+        (["ask", "What?", "a.pdf", "--profile", "gigantic"], "'gigantic'"),
         (["ask", "--questions", "q.txt"], "--questions and --out belong together"),
         (["ask", "--questions", "q.txt", "--out", "o.jsonl"], "q.txt can't be read"),
         (["ask", "What?", "--unknown"], "--unknown"),
@@ -92,6 +93,12 @@ def test_bad_input_ends_with_code_2_and_says_what_is_wrong(docsage, words: list[
     assert result.code == 2
     assert problem in result.err
     assert result.out == ""
+
+
+def test_nothing_is_made_where_there_is_nothing_to_ask(docsage, tmp_path: Path) -> None:
+    for command in ("ask", "search"):
+        assert docsage(command, "Who?", "-c", "new").code == 2
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_file_in_the_place_of_the_question_is_recognised(docsage, english_pdf: Path) -> None:
@@ -138,6 +145,19 @@ def test_ctrl_c_is_code_130_and_says_that_work_is_kept(
     result = docsage("ask", QUESTION, english_pdf)
     assert result.code == 130
     assert result.err.splitlines()[-1] == "Interrupted. The same command goes on where this one stopped."
+
+
+def test_a_folder_that_cant_hold_pictures_is_said_before_anything_is_read(docsage, english_pdf: Path) -> None:
+    result = docsage("ask", QUESTION, english_pdf, "--boxes", english_pdf)
+    assert (result.code, result.out) == (2, "")
+    assert len(result.err.splitlines()) == 1
+    assert "can't be written" in result.err
+
+
+def test_the_footer_has_the_time_of_the_run_and_of_the_whole_command(docsage, english_pdf: Path) -> None:
+    footer = docsage("ask", QUESTION, english_pdf).out.splitlines()[-1]
+    run, whole = re.findall(r"([\d.]+) s", footer)
+    assert float(whole) >= float(run)
 
 
 def test_boxes_are_drawn_around_the_cited_block(docsage, english_pdf: Path, tmp_path: Path) -> None:

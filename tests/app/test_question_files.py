@@ -39,6 +39,12 @@ def test_documents_beside_the_file_are_found_and_gold_fields_ignored(tmp_path: P
     assert second.paths == ("b.pdf",)
 
 
+@pytest.mark.parametrize("path", ["a" * 4000, "a\\u0000b.pdf"])
+def test_a_path_that_can_be_no_file_is_left_to_its_question(tmp_path: Path, path: str) -> None:
+    (asked,) = load_questions(_file(tmp_path, "q.jsonl", f'{{"question": "q", "paths": ["{path}"]}}'))
+    assert asked.paths == (path.replace("\\u0000", "\0"),)
+
+
 def test_the_same_question_twice_is_two_questions(tmp_path: Path) -> None:
     first, second = load_questions(_file(tmp_path, "q.txt", "How many?\nHow many?\n"))
     assert second.id == f"{first.id}-2"
