@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 from agent.settings import Profile, load_profile
 from agent.types import TrajectoryPage
 from app.progress import TerminalProgress
-from retrieval.collection import Collection
+from retrieval.collection import STORE_NAME, Collection
 from retrieval.errors import InputError
+from retrieval.ingest.files import Refusal, shown
 from retrieval.types import Document, PageRef, Scope
 
 if TYPE_CHECKING:
@@ -60,17 +60,25 @@ class Session:
         if not paths:
             return self._whole_collection()
         report = self.collection.read(paths, progress=self.progress)
+        if not report.documents:
+            raise self._nothing(paths, report.refused)
         for refusal in report.refused:
             self.progress.note(refusal.reason)
-        if not report.documents:
-            names = ", ".join(map(str, paths))
-            raise InputError(
-                f"nothing in {names} can be read", remedy="name PDFs, images or folders, and quote the question"
-            )
         return list(dict.fromkeys(report.documents))
 
+    def _nothing(self, paths: Sequence[Path], refused: Sequence[Refusal]) -> InputError:
+        """What to say when there is nothing to work with; the reasons stand before it when there are several."""
+        names = ", ".join(map(shown, paths))
+        if not refused:
+            return InputError(f"there is no PDF and no image in {names}", remedy="name files, or another folder")
+        if len(refused) == 1:
+            return InputError(refused[0].reason)
+        for refusal in refused:
+            self.progress.note(refusal.reason)
+        return InputError(f"none of these {len(refused)} can be read", remedy="name PDFs, images or folders")
+
     def _whole_collection(self) -> list[Document]:
-        documents = self.collection.store.documents()
+        documents = self.collection.documents()
         if not documents:
             raise InputError(
                 f"the collection {self.collection.root} is empty",
@@ -80,14 +88,22 @@ class Session:
 
 
 @contextmanager
-def opened(collection: Path, *, profile: str = "embedded", passwords: Sequence[str] = ()) -> Iterator[Session]:
-    """A session over the collection in a folder, which is made when it isn't there."""
+def opened(
+    collection: Path, *, profile: str = "embedded", passwords: Sequence[str] = (), create: bool = True
+) -> Iterator[Session]:
+    """A session over the collection in a folder, which is made when it isn't there; InputError if not `create`."""
     settings = load_profile(profile)
     try:
+        if not create and not (collection / STORE_NAME).exists():
+            raise InputError(
+                f"there is no collection in {shown(collection)}",
+                remedy="check --collection, or make one with `docsage index PATH...`",
+            )
         held = Collection(collection, settings.retrieval, passwords=passwords)
-    except (OSError, sqlite3.DatabaseError) as error:
+    except OSError as error:
         raise InputError(
-            f"the collection {collection} can't be opened ({error})", remedy="choose another --collection"
+            f"the collection {shown(collection)} can't be opened ({error.strerror})",
+            remedy="choose another --collection",
         ) from error
     try:
         with TerminalProgress() as progress:

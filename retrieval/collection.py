@@ -18,6 +18,8 @@ from retrieval.settings import RetrievalSettings
 from retrieval.store import Store
 from retrieval.types import Document, Page, PageRef, Scope, SearchResult
 
+STORE_NAME = "collection.sqlite"
+"""The file in a collection's folder that holds all of it."""
 FIRST_PAGES = 20
 """Figures and vectors of this many of the best pages for a question come before those of other pages."""
 FEW_WORDS = 0.2
@@ -31,7 +33,7 @@ class Collection:
         self.root = root
         self.settings = settings or RetrievalSettings()
         self.passwords = tuple(passwords)
-        self.store = Store(root / "collection.sqlite")
+        self.store = Store(root / STORE_NAME)
         self._ingestor = Ingestor(self.store, self.settings.ingest, passwords=self.passwords)
         self._searcher = Searcher(self.store, self.settings.search, E5())
 
@@ -58,8 +60,10 @@ class Collection:
         Vectors follow the setting: "always", "never", or "when_needed": for a `query` of whose words the scope has few
         (it is in another language, or in other words). With `seconds`, at most about that long, and for the pages
         first that rank best for `query` so far. What is left is done by the next call; the search result says how much
-        each signal could see.
+        each signal could see. Nothing is done where the collection can't be written.
         """
+        if self.store.read_only:
+            return
         shown = progress or Silent()
         deadline = None if seconds is None else time.monotonic() + seconds
         if self.settings.ingest.ocr.figures:
@@ -98,9 +102,9 @@ class Collection:
         """Every document, in the order in which they were added."""
         return self.store.documents()
 
-    def remove(self, doc_id: str) -> None:
-        """Forget a document; the file itself is not touched."""
-        self._ingestor.remove(doc_id)
+    def remove(self, doc_id: str, *, progress: Progress | None = None) -> None:
+        """Forget a document; the file itself is not touched. Waits for a process that is reading documents."""
+        self._ingestor.remove(doc_id, progress=progress or Silent())
 
     def document(self, doc_id: str) -> Document:
         """The document of this content hash."""

@@ -11,7 +11,7 @@ from PIL import Image
 from retrieval.errors import InputError, PasswordNeeded, UnreadableDocument
 from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
-from retrieval.ingest.files import content_id, sniff
+from retrieval.ingest.files import content_id, shown, sniff
 from retrieval.types import BBox, PageRef
 
 _MAX_SIDE = 8000
@@ -49,7 +49,7 @@ def _render(path: Path, page: int, dpi: int, passwords: Sequence[str]) -> Image.
         return frame
     with pdf.LOCK, pdf.open_pdf(path, passwords) as document:
         if page > document.page_count:
-            raise UnreadableDocument(f"{path.name}: has no page {page}, only {document.page_count}")
+            raise UnreadableDocument(f"{shown(path)}: has no page {page}, only {document.page_count}")
         opened = document[page - 1]
         side = max(pdf.page_size(opened))
         pixmap = pdf.render(opened, dpi=min(float(dpi), _MAX_SIDE * 72 / side))

@@ -6,17 +6,14 @@ time, many readers (WAL). Each `with store.writing():` block is one transaction:
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 import orjson
 
-from retrieval.errors import InputError
+from retrieval.database import Database, damaged
 from retrieval.types import (
     BBox,
     Block,
@@ -106,48 +103,21 @@ class ReadingState:
     figures_due: int
 
 
-class Store:
+class Store(Database):
     """Reads and writes one collection's SQLite file. Safe to share between threads of one process."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.RLock()
-        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        with self.writing():
-            for statement in _SCHEMA.strip().split(";\n"):
-                self._db.execute(statement)
-            self._db.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (str(STORE_VERSION),))
-        found = self.rows("SELECT value FROM meta WHERE key = 'version'")[0][0]
-        if int(found) != STORE_VERSION:
-            self.close()
-            raise InputError(
-                f"{path} was written in store format {found}, this docsage reads {STORE_VERSION}",
-                remedy="index the documents again into another --collection",
-            )
+        super().__init__(path, schema=_SCHEMA, version=STORE_VERSION)
 
-    def close(self) -> None:
-        """Close the file. The store can't be used afterwards."""
-        self._db.close()
+    def note_writer(self, pid: int) -> None:
+        """Leave word of the process that holds the collection's lock; it is not taken back."""
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('writer', ?)", (str(pid),))
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: committed at the end of the block, rolled back when it raises. Blocks don't nest."""
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """All rows of one query."""
-        with self._lock:
-            return self._db.execute(sql, parameters).fetchall()
+    def writer(self) -> int | None:
+        """The process that held the collection's lock last."""
+        found = self.rows("SELECT value FROM meta WHERE key = 'writer'")
+        return int(found[0][0]) if found and found[0][0].isdecimal() else None
 
     # documents and files
 
@@ -213,6 +183,11 @@ class Store:
                 (str(path.resolve()), known.doc_id, known.size, known.mtime_ns),
             )
 
+    def forget_file(self, path: Path) -> None:
+        """Forget what `path` held; the document stays."""
+        with self.writing() as db:
+            db.execute("DELETE FROM files WHERE path = ?", (str(path.resolve()),))
+
     def known_file(self, path: Path) -> KnownFile | None:
         """What `path` held when it was last read, or None."""
         found = self.rows("SELECT doc_id, size, mtime_ns FROM files WHERE path = ?", (str(path.resolve()),))
@@ -253,17 +228,23 @@ class Store:
     def page(self, ref: PageRef) -> Page | None:
         """One page, or None when it was not read (yet)."""
         found = self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))
-        return _page(found[0]) if found else None
+        return _page(found[0], self._decoded(found[0][-1])) if found else None
 
     def pages(self, doc_id: str) -> Iterator[Page]:
         """The pages of a document that have been read, in page order."""
         for row in self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
-            yield _page(row)
+            yield _page(row, self._decoded(row[-1]))
 
     def texts(self, doc_id: str) -> Iterator[tuple[int, list[str]]]:
         """(page number, its lines' texts in reading order) for the pages that have been read, in page order."""
         for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
-            yield page, [line[0] for line in orjson.loads(content)["lines"]]
+            yield page, [line[0] for line in self._decoded(content)["lines"]]
+
+    def _decoded(self, content: bytes) -> dict[str, Any]:
+        try:
+            return cast(dict[str, Any], orjson.loads(content))
+        except orjson.JSONDecodeError as error:
+            raise damaged(self.path, f"a page: {error}") from error
 
     def reading_state(self, doc_ids: Sequence[str]) -> ReadingState:
         """How far the documents of a scope are read."""
@@ -343,9 +324,8 @@ def _box(values: Sequence[float]) -> BBox:
     return BBox.model_construct(x1=values[0], y1=values[1], x2=values[2], y2=values[3])
 
 
-def _page(row: tuple[Any, ...]) -> Page:
-    doc_id, page, label, width, height, writing, layout, note, content = row
-    data = orjson.loads(content)
+def _page(row: tuple[Any, ...], data: dict[str, Any]) -> Page:
+    doc_id, page, label, width, height, writing, layout, note, _ = row
     return Page(
         ref=PageRef(doc_id=doc_id, page=page),
         label=label,

@@ -32,7 +32,7 @@ def index(
         raise InputError("--list and --remove exclude each other", remedy="give one of them")
     if not paths and not list_:
         raise InputError("no PATH was given", remedy="name files or folders, or use --list")
-    with opened(collection, profile=profile, passwords=password) as session:
+    with opened(collection, profile=profile, passwords=password, create=not (list_ or remove)) as session:
         if list_:
             _list(session)
         elif remove:
@@ -74,7 +74,7 @@ def _remove(session: Session, wanted: list[str]) -> None:
     # All names are looked up first, so that a typing error in the last one doesn't leave half of the work done.
     found = {document.doc_id: document for name in wanted for document in _named(session, name)}
     for document in found.values():
-        session.collection.remove(document.doc_id)
+        session.collection.remove(document.doc_id, progress=session.progress)
         stdout().print(harmless(f"removed {_names(document)}"))
 
 
@@ -83,7 +83,10 @@ def _named(session: Session, name: str) -> list[Document]:
     from retrieval.errors import InputError
 
     store = session.collection.store
-    path = Path(name).resolve()
+    try:
+        path = Path(name).resolve()
+    except (ValueError, RuntimeError) as error:  # a null byte; links in a circle
+        raise InputError(f"{name!r} is not a path ({error})", remedy="see `docsage index --list`") from error
     found = [
         document
         for document in session.collection.documents()

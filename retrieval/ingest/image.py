@@ -9,6 +9,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL.Image import DecompressionBombError
 
 from retrieval.errors import UnreadableDocument
+from retrieval.ingest.files import shown
 from retrieval.ingest.fragments import Rect
 
 _DEFAULT_DPI = 96.0
@@ -22,11 +23,11 @@ def open_image(path: Path) -> Image.Image:
         image = Image.open(path, formats=_FORMATS)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, DecompressionBombError) as error:
         raise UnreadableDocument(
-            f"{path.name}: not an image that can be opened (damaged or truncated)", remedy="get a complete copy"
+            f"{shown(path)}: not an image that can be opened (damaged or truncated)", remedy="get a complete copy"
         ) from error
     if image.width * image.height > _MAX_PIXELS:
         raise UnreadableDocument(
-            f"{path.name}: {image.width} x {image.height} pixels are too many", remedy="scale it down or split it"
+            f"{shown(path)}: {image.width} x {image.height} pixels are too many", remedy="scale it down or split it"
         )
     return image
 
@@ -39,7 +40,7 @@ def frame_count(path: Path) -> int:
         try:
             return int(getattr(image, "n_frames", 1))
         except (OSError, SyntaxError, ValueError, EOFError, TypeError, KeyError) as error:
-            raise UnreadableDocument(f"{path.name}: its frames are damaged", remedy="get a complete copy") from error
+            raise UnreadableDocument(f"{shown(path)}: its frames are damaged", remedy="get a complete copy") from error
 
 
 def read_frame(path: Path, page: int) -> Image.Image:
@@ -59,7 +60,7 @@ def read_frame(path: Path, page: int) -> Image.Image:
             return upright.convert("RGB")
     except (OSError, SyntaxError, ValueError, EOFError, DecompressionBombError) as error:
         raise UnreadableDocument(
-            f"{path.name}: page {page} is damaged ({error})", remedy="get a complete copy"
+            f"{shown(path)}: page {page} is damaged ({error})", remedy="get a complete copy"
         ) from error
 
 

@@ -20,7 +20,6 @@ from retrieval.types import PageRef
 _PAGES_A_JOB = 16
 _PAGES_IN_PROCESS = 1500
 """Below this, starting processes costs more than they save."""
-_SUSPECT = "unreadable: "
 
 
 class PageReader:
@@ -116,14 +115,6 @@ class PageReader:
             db.executemany(
                 "UPDATE pages SET figures = ? WHERE doc_id = ? AND page = ?", [(state, doc_id, page) for page in pages]
             )
-
-    def unreadable_documents(self, sources: Mapping[str, Source]) -> Iterator[tuple[str, str]]:
-        """Documents none of whose pages could be read, with the line that says so."""
-        for doc_id, source in list(sources.items()):
-            rows = self._store.rows("SELECT DISTINCT substr(note, 1, 12), ocr FROM pages WHERE doc_id = ?", (doc_id,))
-            if rows and all(note == _SUSPECT and ocr == "none" for note, ocr in rows):
-                note = self._store.rows("SELECT note FROM pages WHERE doc_id = ? LIMIT 1", (doc_id,))[0][0]
-                yield doc_id, f"{source.path.name}: no page can be read ({note[len(_SUSPECT) :]}): get a complete copy"
 
     def _missing(self, doc_id: str) -> list[int]:
         document = self._store.document(doc_id)

@@ -12,6 +12,7 @@ from typing import Any
 import pymupdf
 
 from retrieval.errors import PasswordNeeded, UnreadableDocument
+from retrieval.ingest.files import shown
 from retrieval.ingest.fragments import Fragment, Rect, Turn, on_page, shared
 
 _FLAGS = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES
@@ -52,20 +53,24 @@ def open_pdf(path: Path, passwords: Sequence[str] = ()) -> Any:
         document = pymupdf.open(path, filetype="pdf")
     except READ_ERRORS as error:
         raise UnreadableDocument(
-            f"{path.name}: not a PDF that can be opened (damaged or truncated)", remedy="get a complete copy"
+            f"{shown(path)}: not a PDF that can be opened (damaged or truncated)", remedy="get a complete copy"
         ) from error
     try:
+        if not document.is_pdf:  # MuPDF goes by the content and opens a web page or a ZIP under any name
+            raise UnreadableDocument(f"{shown(path)}: not a PDF, whatever its name says", remedy="print it to a PDF")
         if document.needs_pass and not any(document.authenticate(p) for p in passwords):
             tried = "none of the passwords given opens it" if passwords else "give its password with --password"
             raise PasswordNeeded(
-                f"{path.name}: encrypted", remedy=tried + ("; give its password with --password" if passwords else "")
+                f"{shown(path)}: encrypted", remedy=tried + ("; give its password with --password" if passwords else "")
             )
         try:
             pages = document.page_count
         except ERRORS as error:
-            raise UnreadableDocument(f"{path.name}: its page tree is damaged", remedy="get a complete copy") from error
+            raise UnreadableDocument(
+                f"{shown(path)}: its page tree is damaged", remedy="get a complete copy"
+            ) from error
         if pages < 1:
-            raise UnreadableDocument(f"{path.name}: has no pages", remedy="get a complete copy")
+            raise UnreadableDocument(f"{shown(path)}: has no pages", remedy="get a complete copy")
     except UnreadableDocument:
         document.close()
         raise

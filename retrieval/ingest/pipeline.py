@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,38 +13,36 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from retrieval.errors import CollectionBusy, InputError, UnreadableDocument
-from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
-from retrieval.ingest.files import content_id, find_files, sniff
+from retrieval.ingest.damage import damage_of
+from retrieval.ingest.files import Refusal, content_id, look_up
+from retrieval.ingest.inspection import Inspection, Inspector, Seen
 from retrieval.ingest.jobs import PageReader
 from retrieval.ingest.layout import lay_out, model_boxes
 from retrieval.ingest.numbering import number_pages
 from retrieval.ingest.reading import Source
-from retrieval.progress import Progress
+from retrieval.progress import Progress, Silent
 from retrieval.settings import IngestSettings
 from retrieval.store import KnownFile, Store
-from retrieval.types import Document, DocumentKind, Page, PageRef
+from retrieval.types import Document, Page, PageRef
 
-_LOCK_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A file that could not be read: one line that names the file, the reason and the remedy."""
-
-    path: Path
-    reason: str
+_LOCK_SECONDS = 600.0
+"""How long a process waits for another one to finish writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What a batch came to. `documents` are all readable ones among the paths, in path order, known ones included."""
+    """What a batch came to. `documents` are all readable ones among the paths, in path order, known ones included.
+
+    `incomplete` are documents of this batch some of whose pages can't be read; they are among `documents` too.
+    """
 
     documents: tuple[Document, ...]
     refused: tuple[Refusal, ...]
     pages_read: int
     pages_ocred: int
     files_reused: int
+    incomplete: tuple[Refusal, ...] = ()
 
 
 @dataclass(slots=True)
@@ -53,15 +52,14 @@ class _Batch:
     doc_ids: list[str] = field(default_factory=list)
     sources: dict[str, Source] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
+    incomplete: list[Refusal] = field(default_factory=list)
     reused: int = 0
-
-    def refuse(self, path: Path, reason: str, progress: Progress) -> None:
-        self.refused.append(Refusal(path, reason))
-        progress.note(reason)
+    pages_read: int = 0
+    pages_ocred: int = 0
 
 
 class Ingestor:
-    """Reads files into the store. One process writes at a time; `CollectionBusy` when another one does."""
+    """Reads files into the store. One process reads at a time, others wait for it; what is known needs no turn."""
 
     def __init__(self, store: Store, settings: IngestSettings, *, passwords: Sequence[str] = ()) -> None:
         self._store = store
@@ -71,27 +69,97 @@ class Ingestor:
         self._lock = FileLock(store.path.with_suffix(".lock"), thread_local=False)
 
     def read(self, paths: Sequence[Path], *, progress: Progress) -> IngestReport:
-        """Read the files and folders in `paths` that aren't read yet; pages land in the store as they finish."""
-        with self._alone():
-            batch = self._identify(paths, progress)
-            reader = PageReader(self._store, self._settings)
-            pages_read = reader.read_text(batch.sources, progress)
-            for doc_id, reason in reader.unreadable_documents(batch.sources):
-                batch.refuse(batch.sources[doc_id].path, reason, progress)
+        """Read the files and folders in `paths` that aren't read yet; pages land in the store as they finish.
+
+        A document that lacks pages is noted. Files that are refused are in the report only: what is said about them
+        is up to the caller, who knows whether anything is left.
+        """
+        inspection = Inspector(self._store, self._passwords).inspect(paths)
+        if inspection.is_settled:
+            batch = self._record(inspection)
+        else:
+            with self._alone(progress):
+                batch = self._record(inspection)
+                self._read(batch, progress)
+        documents = (self._store.document(doc_id) for doc_id in batch.doc_ids)
+        return IngestReport(
+            tuple(d for d in documents if d is not None),
+            tuple(batch.refused),
+            batch.pages_read,
+            batch.pages_ocred,
+            batch.reused,
+            tuple(batch.incomplete),
+        )
+
+    def _record(self, inspection: Inspection) -> _Batch:
+        """Bring documents and names in the store up to what was seen, and find what is left to read."""
+        batch = _Batch(refused=list(inspection.refused))
+        if self._store.read_only and inspection.is_settled:
+            batch.doc_ids = list(dict.fromkeys(seen.file.doc_id for seen in inspection.seen))
+            batch.reused = len(inspection.seen)
+            return batch
+        for path in inspection.replaced:
+            before = self._store.known_file(path)
+            self._store.forget_file(path)
+            self._drop_nameless(before)
+        for seen in inspection.seen:
+            doc_id = seen.file.doc_id
+            # Another process may have read it while this one waited for its turn.
+            if seen.document is None or self._store.is_complete(doc_id):
+                batch.reused += 1
+            elif doc_id not in batch.sources:
+                self._store.add_document(seen.document)
+                kind = seen.document.kind
+                batch.sources[doc_id] = Source(
+                    seen.path, kind, self._passwords, self._settings.ocr, damaged=seen.damaged
+                )
+            self._record_name(seen)
+            if doc_id not in batch.doc_ids:
+                batch.doc_ids.append(doc_id)
+        return batch
+
+    def _record_name(self, seen: Seen) -> None:
+        """Know the document by the names that it has now: this one, and those of its others that are still there."""
+        if seen.before != seen.file:
+            self._store.record_file(seen.path, seen.file)
+            if seen.before is not None and seen.before.doc_id != seen.file.doc_id:
+                self._drop_nameless(seen.before)
+        names = self._store.paths_of(seen.file.doc_id)
+        for path in names if len(names) > 1 else ():
+            if _is_gone(path):
+                self._store.forget_file(path)
+
+    def _drop_nameless(self, file: KnownFile | None) -> None:
+        if file is not None and not self._store.paths_of(file.doc_id):
+            self._store.remove_document(file.doc_id)
+
+    def _read(self, batch: _Batch, progress: Progress) -> None:
+        """Read the text of a batch, then its scans; what turns out to hold nothing is refused."""
+        reader = PageReader(self._store, self._settings)
+        batch.pages_read = reader.read_text(batch.sources, progress)
+        self._drop_unreadable(batch)
+        batch.pages_ocred = reader.read_scans(batch.sources, progress)
+        self._drop_unreadable(batch)
+        for doc_id, source in batch.sources.items():
+            number_pages(self._store, doc_id, source)
+            damage = damage_of(self._store, doc_id)
+            if damage is not None:
+                line = damage.line(source.path)
+                batch.incomplete.append(Refusal(source.path, line))
+                progress.note(line)
+
+    def _drop_unreadable(self, batch: _Batch) -> None:
+        for doc_id, source in list(batch.sources.items()):
+            damage = damage_of(self._store, doc_id)
+            if damage is not None and damage.is_total:
+                batch.refused.append(Refusal(source.path, damage.line(source.path)))
                 self._store.remove_document(doc_id)
                 batch.doc_ids.remove(doc_id)
                 del batch.sources[doc_id]
-            pages_ocred = reader.read_scans(batch.sources, progress)
-            for doc_id, source in batch.sources.items():
-                number_pages(self._store, doc_id, source)
-        documents = (self._store.document(doc_id) for doc_id in batch.doc_ids)
-        return IngestReport(
-            tuple(d for d in documents if d is not None), tuple(batch.refused), pages_read, pages_ocred, batch.reused
-        )
 
-    def remove(self, doc_id: str) -> None:
+    def remove(self, doc_id: str, *, progress: Progress | None = None) -> None:
         """Forget a document with everything that was derived from it; its files are not touched."""
-        with self._alone():
+        with self._alone(progress or Silent()):
             self._store.remove_document(doc_id)
 
     def read_figures(
@@ -111,10 +179,10 @@ class Ingestor:
         if not sources:
             return Counter()
         try:
-            with self._alone(0.0):
+            with self._alone_at_once():
                 return PageReader(self._store, self._settings).read_figures(sources, first, progress, deadline)
         except CollectionBusy as error:
-            progress.note(str(error))
+            progress.note(f"figures are left for later: {error.problem}")
             return Counter()
 
     def _figure_source(self, doc_id: str) -> Source | None:
@@ -146,7 +214,8 @@ class Ingestor:
         except pdf.READ_ERRORS:
             return page
         laid_out = lay_out(page, boxes)
-        self._store.put_blocks(laid_out, revision)
+        if not self._store.read_only:
+            self._store.put_blocks(laid_out, revision)
         return laid_out
 
     def _present(self, doc_id: str) -> Path | None:
@@ -154,74 +223,64 @@ class Ingestor:
         for path in self._store.paths_of(doc_id):
             known = self._store.known_file(path)
             try:
-                stat = path.stat()
-            except OSError:
+                stat = look_up(path)
+                if known and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+                    return path
+                if content_id(path) == doc_id:
+                    return path
+            except (UnreadableDocument, OSError):
                 continue
-            if known and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
-                return path
-            if content_id(path) == doc_id:
-                return path
         return None
 
     @contextmanager
-    def _alone(self, patience: float = _LOCK_SECONDS) -> Iterator[None]:
+    def _alone(self, progress: Progress) -> Iterator[None]:
+        """Hold the collection while documents change; wait for another process, and say so."""
         with self._mutex:
             try:
-                self._lock.acquire(timeout=patience)
-            except Timeout as error:
-                raise CollectionBusy(
-                    f"another process is writing to {self._store.path.parent}", remedy="wait until it has finished"
-                ) from error
+                self._acquire(0.0)
+            except CollectionBusy:
+                progress.note(f"waiting for {self._holder()}, which is writing to {self._store.path.parent}")
+                self._acquire(_LOCK_SECONDS)
             try:
+                self._store.note_writer(os.getpid())
                 yield
             finally:
                 self._lock.release()
 
-    def _identify(self, paths: Sequence[Path], progress: Progress) -> _Batch:
-        batch = _Batch()
-        for path in find_files(paths):
+    @contextmanager
+    def _alone_at_once(self) -> Iterator[None]:
+        """As `_alone`, but `CollectionBusy` when another process holds it now."""
+        with self._mutex:
+            self._acquire(0.0)
             try:
-                doc_id, reused = self._document_of(path, batch)
-            except UnreadableDocument as error:
-                batch.refuse(path, str(error), progress)
-                continue
-            batch.reused += reused
-            if doc_id not in batch.doc_ids:
-                batch.doc_ids.append(doc_id)
-        return batch
+                self._store.note_writer(os.getpid())
+                yield
+            finally:
+                self._lock.release()
 
-    def _document_of(self, path: Path, batch: _Batch) -> tuple[str, bool]:
-        """The document that `path` holds, and whether nothing of it had to be read."""
+    def _acquire(self, seconds: float) -> None:
+        folder = self._store.path.parent
         try:
-            stat = path.stat()
+            self._lock.acquire(timeout=seconds)
+        except Timeout as error:
+            raise CollectionBusy(
+                f"{self._holder()} is writing to {folder}", remedy="wait until it has finished"
+            ) from error
         except OSError as error:
-            raise UnreadableDocument(f"{path}: no such file or folder", remedy="check the path") from error
-        known = self._store.known_file(path)
-        unchanged = known is not None and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
-        if unchanged and known is not None and self._store.is_complete(known.doc_id):
-            return known.doc_id, True
-        form = sniff(path)
-        doc_id = content_id(path)
-        reused = self._store.is_complete(doc_id)
-        if not reused:
-            kind: DocumentKind = "pdf" if form == "pdf" else "image"
-            if doc_id not in batch.sources:
-                damaged = self._open(path, doc_id, kind)
-                batch.sources[doc_id] = Source(path, kind, self._passwords, self._settings.ocr, damaged=damaged)
-        self._store.record_file(path, KnownFile(doc_id, stat.st_size, stat.st_mtime_ns))
-        if known is not None and known.doc_id != doc_id and not self._store.paths_of(known.doc_id):
-            self._store.remove_document(known.doc_id)
-        return doc_id, reused
+            raise InputError(
+                f"the collection {folder} can't be written ({error.strerror})", remedy="choose another --collection"
+            ) from error
 
-    def _open(self, path: Path, doc_id: str, kind: DocumentKind) -> bool:
-        """Record a document that can be opened, and say whether it had to be repaired for that.
+    def _holder(self) -> str:
+        pid = self._store.writer()
+        return "another docsage" if pid is None else f"another docsage (process {pid})"
 
-        Raises `UnreadableDocument` for one that can't be opened.
-        """
-        if kind == "image":
-            self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=frames.frame_count(path)))
-            return False
-        with pdf.LOCK, pdf.open_pdf(path, self._passwords) as opened:
-            title = pdf.title(opened)
-            self._store.add_document(Document(doc_id=doc_id, kind=kind, pages=opened.page_count, title=title))
-            return bool(opened.is_repaired)
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

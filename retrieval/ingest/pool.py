@@ -17,6 +17,9 @@ from pebble import ProcessExpired, ProcessPool
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 _TASKS_PER_WORKER = 400
+_SLOW, _CRASHED, _GREEDY = "took longer than", "crashed its reader", "needs too much memory"
+GIVEN_UP = (_SLOW, _CRASHED, _GREEDY)
+"""How the problem of a task begins that was given up, be its input good or bad."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,11 @@ def _outcome(task: Task, future: Future[Result], seconds: float) -> Outcome[Task
     try:
         return Outcome(task, future.result())
     except concurrent.futures.TimeoutError:
-        return Outcome(task, problem=f"took longer than {seconds:g} s")
+        return Outcome(task, problem=f"{_SLOW} {seconds:g} s")
     except ProcessExpired:
-        return Outcome(task, problem="crashed its reader")
+        return Outcome(task, problem=_CRASHED)
     except MemoryError:
-        return Outcome(task, problem="needs too much memory")
+        return Outcome(task, problem=_GREEDY)
 
 
 def _context() -> Any:

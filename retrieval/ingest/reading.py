@@ -14,7 +14,9 @@ from retrieval.errors import UnreadableDocument
 from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
 from retrieval.ingest.blocks import find_blocks, find_figures, lines_on
+from retrieval.ingest.damage import UNREADABLE
 from retrieval.ingest.figures import FigureText
+from retrieval.ingest.files import shown
 from retrieval.ingest.fragments import Draft, Fragment, Rect
 from retrieval.ingest.joins import join_columns, join_markers
 from retrieval.ingest.ocr import OcrEngine, Pixels, make_engine
@@ -66,14 +68,14 @@ def _guarded(read: Callable[[Source, int], Draft], source: Source, page: int) ->
     try:
         return read(source, page)
     except UnreadableDocument as error:
-        return unreadable(page, error.problem)
+        return unreadable(page, error.problem.removeprefix(f"{shown(source.path)}: "))
     except pdf.READ_ERRORS as error:
         return unreadable(page, f"damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})")
 
 
 def unreadable(page: int, why: str) -> Draft:
     """A page of which nothing could be read."""
-    return Draft(page, *_LETTER, note=f"unreadable: {why}", failed=True)
+    return Draft(page, *_LETTER, note=f"{UNREADABLE}{why}", failed=True)
 
 
 def _text_draft(source: Source, number: int) -> Draft:

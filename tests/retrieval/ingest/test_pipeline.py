@@ -61,6 +61,29 @@ def test_a_folder_is_walked_and_one_new_file_reads_one_file(desk, draw, tmp_path
     assert (report.pages_read, report.files_reused, len(report.documents), report.refused) == (1, 5, 6, ())
 
 
+def test_a_renamed_file_is_known_by_its_new_name_alone(desk, draw, tmp_path):
+    path = draw("a.pdf", _hello)
+    desk.read(path)
+    assert desk.read(path.rename(tmp_path / "b.pdf")).documents[0].names == ("b.pdf",)
+
+
+def test_a_file_overwritten_with_junk_takes_its_document_along(desk, draw):
+    path = draw("draft.pdf", _hello)
+    desk.read(path)
+    path.write_bytes(b"junk")
+    assert len(desk.read(path).refused) == 1
+    assert desk.store.documents() == []
+
+
+def test_a_file_overwritten_with_junk_leaves_a_document_that_another_name_holds(desk, draw, tmp_path):
+    path = draw("draft.pdf", _hello)
+    kept = Path(shutil.copy(path, tmp_path / "kept.pdf"))
+    desk.read(path, kept)
+    path.write_bytes(b"junk")
+    desk.read(path)
+    assert [document.names for document in desk.store.documents()] == [("kept.pdf",)]
+
+
 def test_a_changed_file_replaces_its_document(desk, draw):
     path = draw("draft.pdf", _hello)
     old = desk.read(path).documents[0]
@@ -93,7 +116,7 @@ def test_an_encrypted_file_is_refused_by_name_with_the_remedy(desk, draw):
     path = draw("secret.pdf", _hello, encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="sesame", owner_pw="boss")
     report = desk.read(path)
     assert report.documents == ()
-    assert _reasons(report) == ["secret.pdf: encrypted: give its password with --password"]
+    assert _reasons(report) == [f"{path}: encrypted: give its password with --password"]
 
 
 def test_passwords_are_tried_in_turn_and_an_owner_password_alone_locks_nothing(tmp_path, draw):
@@ -111,6 +134,7 @@ def test_passwords_are_tried_in_turn_and_an_owner_password_alone_locks_nothing(t
         (b"", "empty file"),
         (b"%PDF-1.7\n%%EOF\n", "not a PDF that can be opened"),
         (b"just some words", "not a PDF that can be opened"),
+        (b"<html><head><title>x</title></head><body><p>A web page</p></body></html>", "not a PDF, whatever its name"),
         (b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
          b"trailer<</Root 1 0 R>>", "has no pages"),
     ],
@@ -121,7 +145,7 @@ def test_a_bad_pdf_costs_one_line_and_the_rest_goes_on(desk, draw, tmp_path, cap
     report = desk.read(bad, draw("good.pdf", _hello))
     assert [d.name for d in report.documents] == ["good.pdf"]
     (line,) = _reasons(report)
-    assert line.startswith("bad.pdf: ")
+    assert line.startswith(f"{bad}: ")
     assert reason in line
     assert "\n" not in line
     assert capfd.readouterr() == ("", "")
@@ -167,10 +191,58 @@ def test_transparent_and_grey_images_are_shown_as_people_see_them(tmp_path):
     assert (frame.getpixel((0, 0)), frame.getpixel((4, 4))) == ((0, 0, 0), (255, 255, 255))
 
 
-def test_a_collection_that_another_process_writes_to_is_busy(desk, draw, monkeypatch):
+class Heard(Silent):
+    """A progress that remembers the notes, and does something when the first one comes."""
+
+    def __init__(self, then=lambda: None):
+        self.notes = []
+        self._then = then
+
+    def note(self, message):
+        self.notes.append(message)
+        self._then()
+
+
+def test_a_process_that_takes_too_long_makes_the_collection_busy(desk, draw, monkeypatch):
     monkeypatch.setattr("retrieval.ingest.pipeline._LOCK_SECONDS", 0.05)
-    with FileLock(desk.store.path.with_suffix(".lock")), pytest.raises(CollectionBusy, match="another process"):
+    with FileLock(desk.store.path.with_suffix(".lock")), pytest.raises(CollectionBusy, match="another docsage"):
         desk.read(draw("one.pdf", _hello))
+
+
+def test_who_finds_the_collection_busy_waits_for_its_turn_and_says_for_whom(desk, draw):
+    lock = FileLock(desk.store.path.with_suffix(".lock"))
+    lock.acquire()
+    desk.store.note_writer(4711)
+    heard = Heard(lock.release)
+    report = desk.ingestor.read([draw("one.pdf", _hello)], progress=heard)
+    assert report.pages_read == 1
+    assert heard.notes == [f"waiting for another docsage (process 4711), which is writing to {desk.store.path.parent}"]
+
+
+def test_what_another_process_has_read_meanwhile_is_not_read_again(desk, draw):
+    path = draw("one.pdf", _hello)
+    lock = FileLock(desk.store.path.with_suffix(".lock"))
+    lock.acquire()
+    other = Desk(desk.root)
+
+    def finish():
+        lock.release()
+        assert other.read(path).pages_read == 1
+
+    report = desk.ingestor.read([path], progress=Heard(finish))
+    other.store.close()
+    assert (report.pages_read, report.files_reused) == (0, 1)
+
+
+def test_known_files_are_found_while_another_process_writes(desk, draw, tmp_path):
+    path = draw("one.pdf", _hello)
+    desk.read(path)
+    copy = Path(shutil.copy(path, tmp_path / "copy.pdf"))
+    (tmp_path / "bad.pdf").write_bytes(b"")
+    heard = Heard()
+    with FileLock(desk.store.path.with_suffix(".lock")):
+        report = desk.ingestor.read([path, copy, tmp_path / "bad.pdf"], progress=heard)
+    assert (report.files_reused, len(report.documents), len(report.refused), heard.notes) == (2, 1, 1, [])
 
 
 _CHILD = """
@@ -283,3 +355,35 @@ def test_a_task_that_hangs_is_stopped():
     with WorkerPool(1) as pool:
         (outcome,) = pool.run(hang, [0], seconds=0.5)
     assert outcome.problem == "took longer than 0.5 s"
+
+
+@pytest.mark.slow
+def test_a_truncated_image_is_refused_when_its_pixels_are_read(desk, tmp_path):
+    file = io.BytesIO()
+    scan(["Some text that is cut off"]).save(file, "JPEG")
+    path = tmp_path / "cut.jpg"
+    path.write_bytes(file.getvalue()[: len(file.getvalue()) // 2])
+    report = desk.read(path)
+    (line,) = _reasons(report)
+    assert line.startswith(f"{path}: no page can be read (page 1 is damaged (")
+    assert line.endswith("): get a complete copy")
+    assert (report.documents, desk.store.documents()) == ((), [])
+
+
+def test_pages_that_a_document_lacks_are_named(desk, draw):
+    path = draw("book.pdf", *[_hello] * 3)
+    with pymupdf.open(path) as document:
+        kids = [f"{document[n].xref} 0 R" for n in range(3)]
+        kids[1] = "999 0 R"
+        document.xref_set_key(_tree(document), "Kids", f"[{' '.join(kids)}]")
+        document.save(path.with_name("torn.pdf"))
+    heard = Heard()
+    report = desk.ingestor.read([path.with_name("torn.pdf")], progress=heard)
+    assert len(report.documents) == 1
+    assert heard.notes == [refusal.reason for refusal in report.incomplete]
+    assert "torn.pdf: page 2 of 3 can't be read (damaged" in heard.notes[0]
+
+
+def _tree(document):
+    """The number of the page tree's root object."""
+    return int(document.xref_get_key(document.pdf_catalog(), "Pages")[1].split()[0])
