@@ -91,7 +91,7 @@ class TraceWriter:
         return self._seq > 0
 
     def append(self, kind: EventKind, node: str, data: dict[str, Any]) -> None:
-        """Write one event, whole, before returning."""
+        """Write one event, whole, before returning; InputError when there is no room for it."""
         with self._lock:
             event = {
                 "schema": SCHEMA,
@@ -103,8 +103,14 @@ class TraceWriter:
                 "data": data,
             }
             line = orjson.dumps(event, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
-            with self.path.open("ab") as file:
-                file.write(line)
+            try:
+                with self.path.open("ab") as file:
+                    file.write(line)
+            except OSError as error:
+                raise InputError(
+                    f"{self.path} can't be written ({error.strerror})",
+                    remedy="make room or choose another --collection",
+                ) from error
             self._seq += 1
 
 

@@ -135,12 +135,9 @@ def _problem_of_the_machine(error: Exception) -> str | None:
         return None
     if error.filename is not None:
         return f"{error.filename} can't be used ({error.strerror}): check the path, its permissions and its disk"
-    try:
-        sys.stdout.flush()
-    except OSError:
-        silence_stdout()
-        return f"stdout can't be written ({error.strerror}): send it to another file"
-    return f"{error.strerror}: check the disk and the permissions of the collection"
+    # What writes files names them; only stdout has no name.
+    silence_stdout()
+    return f"stdout can't be written ({error.strerror}): send it to another file"
 
 
 def _complain(message: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import os
 import sys
@@ -29,7 +31,8 @@ def silence_libraries(*, debug: bool = False) -> None:
 
 def silence_stdout() -> None:
     """Send what is still to be printed nowhere. Python would complain once more when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(io.UnsupportedOperation, ValueError):  # it isn't a file, or is closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_error(record: logging.LogRecord) -> bool:

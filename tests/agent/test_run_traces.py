@@ -54,6 +54,14 @@ def test_a_torn_last_line_is_left_out_and_then_replaced(tmp_path: Path) -> None:
     assert all(orjson.loads(line) for line in path.read_bytes().splitlines())
 
 
+def test_a_trace_that_cant_be_written_is_named(tmp_path: Path) -> None:
+    path = trace_path(tmp_path, "r")
+    writer = TraceWriter(path, "r")
+    path.symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"r\.jsonl can't be written \(No space left"):
+        writer.append("started", "agent", {})
+
+
 def test_runs_are_listed_newest_first_with_unfinished_ones(report: Book, tmp_path: Path) -> None:
     agent_over(report, tmp_path).ask(QUESTION, SCOPE, run_id="done")
     TraceWriter(trace_path(tmp_path, "open"), "open").append("started", "agent", {"question": "what?"})

@@ -95,19 +95,47 @@ def test_letters_that_the_terminal_lacks_are_replaced(tmp_path: Path, chinese_pd
     assert b"guoyuan.pdf, page 1" in result.stdout
 
 
-def test_a_reader_that_has_enough_is_no_error(tmp_path: Path, english_pdf: Path) -> None:
-    command = f"{sys.executable} -m app.cli search orchard {english_pdf} --json | true; exit ${{PIPESTATUS[0]}}"
-    result = subprocess.run(
-        ["bash", "-c", command],
-        cwd=tmp_path,
+def _shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a line of bash in which `docsage` is the command; PIPESTATUS is bash's own."""
+    return subprocess.run(
+        ["bash", "-c", f'docsage() {{ "{sys.executable}" -m app.cli "$@"; }}; {command}'],
+        cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert result.returncode == 0
+
+
+@pytest.mark.parametrize("options", ["", "--json"])
+@pytest.mark.parametrize(
+    ("command", "code"), [("search orchard", 0), ('ask "Who is the captain of the spaceship Enterprise?"', 3)]
+)
+def test_a_reader_that_has_enough_changes_nothing(
+    tmp_path: Path, english_pdf: Path, command: str, code: int, options: str
+) -> None:
+    result = _shell(f"docsage {command} {english_pdf} {options} | true; exit ${{PIPESTATUS[0]}}", tmp_path)
+    assert result.returncode == code
     assert "Traceback" not in result.stderr
     assert "BrokenPipe" not in result.stderr
+
+
+@pytest.mark.parametrize("target", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("command", ["search orchard {}", "search orchard {} --json", "--help"])
+def test_an_output_that_takes_nothing_is_said_in_one_line(
+    tmp_path: Path, english_pdf: Path, command: str, target: str
+) -> None:
+    result = _shell(f"docsage {command.format(english_pdf)} {target}", tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].startswith("stdout ")
+    assert "bug" not in result.stderr
+    assert "Exception ignored" not in result.stderr
+
+
+def test_closed_messages_are_no_error(tmp_path: Path, english_pdf: Path) -> None:
+    result = _shell(f"docsage search orchard {english_pdf} 2>&-", tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "orchard.pdf, page 1" in result.stdout
 
 
 def test_a_killed_evaluation_goes_on_with_the_same_command(tmp_path: Path, english_pdf: Path) -> None:
