@@ -75,7 +75,9 @@ def test_citing_nothing_leaves_precision_out_but_not_recall() -> None:
 
 
 def test_page_scores_without_questions_are_none() -> None:
-    assert all(score.value is None and score.reason for score in page_scores([]).values())
+    scores = page_scores([])
+    assert set(scores) == {f"{kind}_{name}" for kind in ("micro", "macro") for name in ("precision", "recall", "f1")}
+    assert all(score.value is None and score.reason for score in scores.values())
 
 
 def test_abstention_precision_and_recall_count_failures_as_not_abstained() -> None:
