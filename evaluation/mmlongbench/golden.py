@@ -75,6 +75,8 @@ def _rows(path: Path) -> tuple[list[dict[str, Any]], dict[str, float]]:
         rows = [orjson.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
     except (OSError, orjson.JSONDecodeError) as error:
         raise InputError(f"{path} can't be read ({error})", remedy="--golden wants JSON lines") from error
+    if not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path} holds lines that are no objects", remedy="see docs/results.md")
     totals = {name: row[name] for row in rows if "accuracy" in row for name in ("accuracy", "f1")}
     items = [row for row in rows if "accuracy" not in row]
     for number, row in enumerate(items, 1):
@@ -83,4 +85,6 @@ def _rows(path: Path) -> tuple[list[dict[str, Any]], dict[str, float]]:
             raise InputError(
                 f"row {number} of {path} has no {', '.join(sorted(missing))}", remedy="see docs/results.md"
             )
+        if not isinstance(row["score"], (int, float, type(None))):
+            raise InputError(f"row {number} of {path} has the score {row['score']!r}", remedy="it is a number or null")
     return items, totals

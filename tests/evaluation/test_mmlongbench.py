@@ -92,6 +92,7 @@ def test_samples_are_read_with_their_lists_in_strings(data: Path) -> None:
     [
         ("{", "is not JSON"),
         ("{}", "holds a dict"),
+        ("[]", "holds no sample"),
         ('[{"doc_id": "a.pdf"}]', "sample 0"),
         (
             '[{"doc_id": "a.pdf", "question": "q", "answer": "a", "answer_format": "Date", "evidence_pages": "[]"}]',
@@ -201,6 +202,17 @@ def test_the_scorer_is_compared_row_by_row_and_in_total(tmp_path: Path) -> None:
     assert not compare(_golden(tmp_path / "row.jsonl", rows)).equal
     rows[1]["score"], rows[3]["f1"] = 0.0, 0.7
     assert not compare(_golden(tmp_path / "total.jsonl", rows)).equal
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [([1], "no objects"), (None, "no objects"), ({"gold": "a"}, "row 1"), ({"score": "high"}, "row 1 .* 'high'")],
+)
+def test_a_reference_that_is_none_is_refused(tmp_path: Path, row: Any, problem: str) -> None:
+    if isinstance(row, dict) and "score" in row:
+        row |= {"gold": "a", "pred": "a", "answer_format": "Str"}
+    with pytest.raises(InputError, match=problem):
+        compare(_golden(tmp_path / "golden.jsonl", [row]))
 
 
 def test_the_report_shows_scores_and_why_one_is_missing(data: Path, tmp_path: Path, collection: Collection) -> None:

@@ -163,3 +163,19 @@ def test_two_processes_cannot_run_in_one_folder(tmp_path: Path) -> None:
         Run(tmp_path).opened(_config()),
     ):
         pass
+
+
+@pytest.mark.parametrize("content", [b"", b'{"schema": "docsage.run/1", "bench', b"\xff\x00", b"[]"])
+def test_a_run_whose_description_is_damaged_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"run\.json can't be read"), Run(tmp_path).opened(_config()):
+        pass
+    assert (tmp_path / "run.json").read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["file", "file/run", "a" * 300])
+def test_a_path_that_can_be_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(InputError, match="can't be the folder of a run"), Run(tmp_path / name).opened(_config()):
+        pass
+    assert (tmp_path / "file").read_text() == "precious"
