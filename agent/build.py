@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from agent.budget import Budget
+from agent.checkpoints import checkpoint_path, remove, remove_answered, remove_stale
 from agent.graph import interrupted_question, run_graph
 from agent.nodes import Runtime
 from agent.planner import Hints, Planner, RulePlanner, task_of
@@ -72,10 +73,14 @@ class Agent:
         run = run_id or new_run_id()
         initial = self._initial(run, question, scope, budget, hints or Hints())
         path = trace_path(self.root, run)
-        checkpoints = self.root / "checkpoints" / f"{run}.sqlite"
-        if (done := await self._known(path, checkpoints, initial)) is not None:
-            return done
-        return await self._run(TraceWriter(path, run), checkpoints, initial)
+        checkpoint = checkpoint_path(self.root, run)
+        trajectory = await self._known(path, checkpoint, initial)
+        if trajectory is None:
+            await asyncio.to_thread(remove_stale, self.root)
+            trajectory = await self._run(TraceWriter(path, run), checkpoint, initial)
+        remove(checkpoint)
+        await asyncio.to_thread(remove_answered, self.root, question, scope)
+        return trajectory
 
     def ask(
         self,

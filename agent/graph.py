@@ -42,7 +42,7 @@ _MODULES = (
 async def run_graph(checkpoints: Path, initial: AgentState, runtime: Runtime) -> AgentState:
     """Run a question to its end. A run id that was interrupted goes on after the last node that finished.
 
-    The checkpoints stand in a file of their own and are removed when the run has ended.
+    The checkpoints stand in a file of their own, which the caller removes when the trace holds the end.
     """
     checkpoints.parent.mkdir(parents=True, exist_ok=True)
     async with AsyncSqliteSaver.from_conn_string(str(checkpoints)) as saver:
@@ -56,8 +56,6 @@ async def run_graph(checkpoints: Path, initial: AgentState, runtime: Runtime) ->
             context=runtime,
             durability="sync",
         )
-    for path in (checkpoints, *(checkpoints.with_name(checkpoints.name + end) for end in ("-wal", "-shm"))):
-        path.unlink(missing_ok=True)
     return cast(AgentState, final)
 
 

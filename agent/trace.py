@@ -15,7 +15,7 @@ import orjson
 
 from agent.types import Trajectory
 from retrieval.errors import InputError
-from retrieval.types import Frozen
+from retrieval.types import Frozen, Scope
 
 EventKind = Literal[
     "started",
@@ -170,6 +170,17 @@ def trajectory_of(events: list[Event]) -> Trajectory | None:
     """The trajectory that a run ended in, None while it hasn't ended."""
     final = next((e for e in reversed(events) if e.kind == "final"), None)
     return None if final is None else Trajectory.model_validate(final.data["trajectory"])
+
+
+def begun_with(path: Path) -> tuple[str, Scope] | None:
+    """The question and the scope that a run was started with; None when its trace doesn't say."""
+    if not path.is_file():
+        return None
+    try:
+        data = _event(next(_lines(path))).data
+        return str(data["question"]), Scope(doc_ids=tuple(data["scope"]))
+    except (StopIteration, ValueError, TypeError, KeyError):
+        return None
 
 
 def _newest(root: Path) -> list[Path]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,33 @@ def test_an_interrupted_run_goes_on_without_repeating_what_was_done(report: Book
     assert kinds.count("plan") == 1
     assert kinds.index("interrupted") < kinds.index("resumed")
     assert [event.seq for event in load(find(tmp_path, "run1"))] == list(range(len(kinds)))
+
+
+def interrupted(report: Book, root: Path, question: str, run: str) -> None:
+    with pytest.raises(RuntimeError, match="power"):
+        agent_over(report, root, synthesizer=FailsOnce()).ask(question, SCOPE, run_id=run)
+
+
+def checkpoints(root: Path) -> set[str]:
+    return {path.name.partition(".")[0] for path in (root / "checkpoints").iterdir()}
+
+
+def test_the_answer_to_a_question_clears_what_its_interrupted_runs_left(report: Book, tmp_path: Path) -> None:
+    interrupted(report, tmp_path, QUESTION, "run1")
+    interrupted(report, tmp_path, "When was the company founded?", "run2")
+    assert checkpoints(tmp_path) == {"run1", "run2"}
+    agent_over(report, tmp_path).ask(QUESTION, SCOPE)
+    assert checkpoints(tmp_path) == {"run2"}
+
+
+def test_a_run_that_was_interrupted_long_ago_is_cleared_by_the_next_one(report: Book, tmp_path: Path) -> None:
+    for run, days in (("old", 2), ("young", 0)):
+        interrupted(report, tmp_path, f"Where is the {run} ferry?", run)
+        then = time.time() - days * 24 * 3600
+        for path in (tmp_path / "checkpoints").glob(f"{run}.*"):
+            os.utime(path, (then, then))
+    agent_over(report, tmp_path).ask(QUESTION, SCOPE)
+    assert checkpoints(tmp_path) == {"young"}
 
 
 def test_a_run_that_has_ended_returns_its_trajectory_again(report: Book, tmp_path: Path) -> None:
