@@ -42,7 +42,7 @@ def render_page(paths: Sequence[Path], ref: PageRef, *, dpi: int, passwords: Seq
 def _render(path: Path, page: int, dpi: int, passwords: Sequence[str]) -> Image.Image:
     if sniff(path) != "pdf":
         frame = frames.read_frame(path, page)
-        _, _, density = frames.frame_size(path, page)
+        density = frame.width / frames.frame_size(path, page)[0]
         scale = min(dpi / 72 / density, _MAX_SIDE / max(frame.size))
         if scale < 1:
             frame = frame.resize((max(round(frame.width * scale), 1), max(round(frame.height * scale), 1)))

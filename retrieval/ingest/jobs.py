@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
 from retrieval.ingest.figures import FigureText, figures_to_read, with_figure_text
 from retrieval.ingest.fragments import Draft, to_row
@@ -61,7 +62,10 @@ class PageReader:
             for doc_id, pages in due.items()
             for page in pages
         }
-        for job, drafts in self._pooled(read_scan, jobs, min(self._settings.workers, total)):
+        large = [job for job in jobs if _is_large(*job)]  # one at a time, for what they take of memory
+        others = [job for job in jobs if job not in set(large)]
+        workers = min(self._settings.workers, len(others))
+        for job, drafts in chain(self._pooled(read_scan, others, workers), self._pooled(read_scan, large, 1)):
             self._keep_scans(_owner(jobs, job), drafts)
             progress.advance(len(drafts))
         return total
@@ -161,6 +165,10 @@ class PageReader:
         with WorkerPool(1) as pool:
             for outcome in pool.run(read, suspects, seconds=seconds):
                 yield outcome.task, outcome.result or [_given_up(outcome)]
+
+
+def _is_large(source: Source, pages: Sequence[int]) -> bool:
+    return source.kind == "image" and any(frames.pixel_count(source.path, page) > frames.LARGE_PIXELS for page in pages)
 
 
 def _owner(jobs: Mapping[Job, str], job: Job) -> str:

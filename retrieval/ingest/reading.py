@@ -137,8 +137,9 @@ def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], setti
 def _scan_draft(source: Source, page: int) -> Draft:
     engine = _engine(source.ocr, source.threads)
     if source.kind == "image":
-        width, height, density = frames.frame_size(source.path, page)
+        width, height, _ = frames.frame_size(source.path, page)
         frame = frames.read_frame(source.path, page)
+        density = frame.width / width  # a large frame comes reduced
         draft = Draft(page, width, height)
         fragments = read_tiles(
             engine,
