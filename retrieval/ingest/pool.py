@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import multiprocessing
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver, resource_tracker
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -96,10 +99,29 @@ def _outcome(task: Task, future: Future[Result], seconds: float) -> Outcome[Task
         return Outcome(task, problem=_GREEDY)
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back for the block. Processes that are started in it, and theirs, never see it.
+
+    They are told to stop. A terminal sends Ctrl-C to all of them, and one that is still importing would answer with a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _context() -> Any:
     """A context whose workers share no state with this process, and its imports where the system can fork them."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["__main__", "retrieval.ingest.reading"])
+    resource_tracker.ensure_running()  # it is started with the fork server, and would let Ctrl-C through again
+    with _uninterrupted():
+        forkserver.ensure_running()
     return context

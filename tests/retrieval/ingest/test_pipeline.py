@@ -381,3 +381,29 @@ def test_pages_that_a_document_lacks_are_named(desk, draw):
     assert len(report.documents) == 1
     assert heard.notes == [refusal.reason for refusal in report.incomplete]
     assert "torn.pdf: page 2 of 3 can't be read (damaged" in heard.notes[0]
+
+
+_INTERRUPTED = """
+import os, signal
+from retrieval.ingest.pool import WorkerPool
+
+if __name__ == "__mp_main__":  # as the processes import it that start for the pool
+    os.kill(os.getpid(), signal.SIGINT)
+
+def double(n):
+    return 2 * n
+
+if __name__ == "__main__":
+    with WorkerPool(1) as pool:
+        print([outcome.result for outcome in pool.run(double, [21], seconds=60)])
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_reach_workers_that_are_starting(tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(_INTERRUPTED)
+    run = subprocess.run(
+        [sys.executable, str(script)], env=_environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (run.stdout, run.stderr) == ("[42]\n", "")
