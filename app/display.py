@@ -41,6 +41,11 @@ def stderr() -> Console:
     return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
 
 
+def counted(number: int, unit: str) -> str:
+    """`1 page`, `2 pages`."""
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
 def print_json(text: str) -> None:
     """One line for programs on stdout; nothing when nobody reads it any more."""
     try:
@@ -123,7 +128,7 @@ def _run_line(trajectory: Trajectory, seconds: float | None) -> str:
     whole = "" if seconds is None else f" of {seconds:.1f} s in all"
     parts = [
         f"answered in {usage.seconds:.1f} s{whole}",
-        f"{usage.tool_calls} tool calls",
+        counted(usage.tool_calls, "tool call"),
         f"question covered {trajectory.report.confidence:.0%}",
     ]
     partial = [f"{s.name.replace('_', ' ')} for {s.ready:.0%}" for s in trajectory.signals if s.ready < 1]

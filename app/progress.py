@@ -19,7 +19,13 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from app.display import harmless, stderr
+from app.display import counted, harmless, stderr
+
+_UNITS = {
+    "answering": "question",
+    "searching": "question",
+    **dict.fromkeys(("reading", "OCR", "figures", "vectors"), "page"),
+}
 
 
 class RateColumn(ProgressColumn):
@@ -65,7 +71,8 @@ class TerminalProgress:
         if total == 0:
             return
         if not self._console.is_terminal:
-            self._line(f"{stage}: {total}")
+            unit = _UNITS.get(stage, "")
+            self._line(f"{stage}: {counted(total, unit) if unit else total}")
             return
         self._task = self._bars.add_task(stage, total=total)
         self._bars.start()

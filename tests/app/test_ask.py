@@ -24,7 +24,7 @@ def test_the_answer_comes_with_its_place_and_what_was_checked(docsage, english_p
     assert "orchard.pdf, page 1" in result.out
     assert "The orchard at Linden Hill holds 312 apple trees." in result.out
     assert "supported" in result.out
-    assert "reading: 3" in result.err
+    assert "reading: 3 pages" in result.err
 
 
 def test_json_is_exactly_one_trajectory_on_stdout(docsage, english_pdf: Path) -> None:

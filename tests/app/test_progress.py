@@ -16,13 +16,19 @@ def _work(console: Console) -> None:
         progress.note("a.pdf is\nencrypted \x1b[31m")
         progress.note("a.pdf is\nencrypted \x1b[31m")
         progress.start("OCR", 0)
-        progress.start("vectors", 3)
+        progress.start("vectors", 1)
+        progress.start("a set of ours", 4)
 
 
 def test_off_a_terminal_each_stage_is_one_line() -> None:
     written = StringIO()
     _work(Console(file=written, width=80))
-    assert written.getvalue().splitlines() == ["reading: 2", "a.pdf is encrypted [31m", "vectors: 3"]
+    assert written.getvalue().splitlines() == [
+        "reading: 2 pages",
+        "a.pdf is encrypted [31m",
+        "vectors: 1 page",
+        "a set of ours: 4",
+    ]
 
 
 def test_on_a_terminal_a_bar_shows_how_far_it_is() -> None:
