@@ -103,7 +103,7 @@ def _outcome(task: Task, future: Future[Result], seconds: float) -> Outcome[Task
 def _uninterrupted() -> Iterator[None]:
     """Hold Ctrl-C back for the block. Processes that are started in it, and theirs, never see it.
 
-    They are told to stop. A terminal sends Ctrl-C to all of them, and one that is still importing would answer with a traceback.
+    They are told to stop. A terminal sends Ctrl-C to all, and one that still imports would answer with a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

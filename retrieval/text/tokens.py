@@ -61,6 +61,11 @@ def simplified(text: str) -> str:
     return _simplifier().convert(text) if _CJK.search(text) else text
 
 
+def stem(word: str) -> str:
+    """The stem of one English word in lower case."""
+    return str(_THREAD.stemmer.stemWord(word))
+
+
 def terms(text: str) -> list[str]:
     """The index terms of `text` in order, stop words left out."""
     folded = text.lower() if text.isascii() else simplified(unicodedata.normalize("NFKC", text)).lower()

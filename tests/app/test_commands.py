@@ -6,6 +6,7 @@ import json
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from agent.trace import Event
@@ -49,6 +50,49 @@ def test_a_document_removed_under_one_name_goes_with_all_and_comes_back_whole(do
     assert docsage("index", english_pdf).code == 0
     with opened(Path(".docsage"), profile="quick.yaml") as session:
         assert session.collection.store.pages_read(doc_id) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("words", [["--list"], ["--remove", "orchard.pdf"]])
+def test_looking_into_a_collection_that_is_not_there_makes_none(docsage, tmp_path: Path, words: list[str]) -> None:
+    result = docsage("index", *words, "--collection", "tpyo")
+    assert result.code == 2
+    assert "there is no collection in tpyo" in result.err
+    assert not (tmp_path / "tpyo").exists()
+
+
+def test_a_single_bad_file_costs_one_line(docsage, tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "a.pdf").write_bytes(b"")
+    result = docsage("index", "papers")
+    assert (result.code, result.err) == (2, "papers/a.pdf: empty file: get a complete copy\n")
+
+
+def test_several_bad_files_cost_a_line_each(docsage, english_pdf: Path, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.pdf").write_bytes(b"")
+    lines = [f"{folder}/a.pdf: empty file: get a complete copy" for folder in ("one", "two")]
+    assert docsage("index", "one", "two").err.splitlines() == [
+        *lines,
+        "none of these 2 can be read: name PDFs, images or folders",
+    ]
+    kept = docsage("index", "one", "two", english_pdf)
+    assert kept.code == 0
+    assert [line for line in kept.err.splitlines() if "a.pdf" in line] == lines
+
+
+def test_a_folder_without_documents_is_said_to_have_none(docsage, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = docsage("index", "empty")
+    assert result.code == 2
+    assert result.err == "there is no PDF and no image in empty: name files, or another folder\n"
+
+
+def test_names_are_listed_on_one_line(docsage, english_pdf: Path) -> None:
+    english_pdf.rename(english_pdf.with_name("two\nlines.pdf"))
+    docsage("index", english_pdf.with_name("two\nlines.pdf"))
+    (line,) = docsage("index", "--list").out.splitlines()
+    assert line.endswith("two lines.pdf")
 
 
 def test_search_shows_pages_for_people_and_json_for_programs(docsage, english_pdf: Path) -> None:

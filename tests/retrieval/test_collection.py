@@ -1,5 +1,8 @@
 """The facade over reading and ranking: what is read, what is paid for, and when."""
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -71,6 +74,53 @@ def test_a_removed_document_is_gone_and_can_be_read_again(collection, english_pd
     with pytest.raises(InputError):
         collection.document(scope.doc_ids[0])
     assert collection.read([english_pdf]).pages_read == 3
+
+
+@pytest.fixture
+def shelf():
+    """A folder that users without rights can read and not write; the test runs as one of them once it calls `lock`."""
+    folder = Path(tempfile.mkdtemp())
+    before = os.geteuid()
+
+    def lock():
+        for path in (*folder.rglob("*"), folder):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        if before == 0:
+            os.seteuid(65534)
+
+    yield folder, lock
+    os.seteuid(before)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_collection_that_cannot_be_written_can_be_searched(shelf, english_pdf, chinese_pdf):
+    folder, lock = shelf
+    known, new = (Path(shutil.copy(path, folder)) for path in (english_pdf, chinese_pdf))
+    made = Collection(folder / "collection")
+    made.read([known])
+    made.close()
+    lock()
+    collection = Collection(folder / "collection")
+    scope = scope_of(collection, known)
+    collection.enrich(scope, query="水井有多深？")
+    hit = collection.search(ENGLISH_QUESTION, scope).hits[0]
+    assert hit.ref.page == 1
+    assert collection.laid_out(hit.ref).lines == collection.page(hit.ref).lines
+    assert [document.name for document in collection.documents()] == [known.name]
+    with pytest.raises(InputError, match="can't be written"):
+        collection.read([new])
+    with pytest.raises(InputError, match="can't be written"):
+        collection.remove(scope.doc_ids[0])
+    collection.close()
+
+
+def test_a_collection_that_cannot_be_made_is_bad_input(shelf):
+    folder, lock = shelf
+    lock()
+    with pytest.raises(InputError, match=r"can't be opened .*--collection"):
+        Collection(folder / "collection")
 
 
 def test_a_page_that_is_not_there_is_named(collection, english_pdf):

@@ -1,6 +1,7 @@
 """The store: transactions, content addressing, and blocks that change without their lines."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,11 +95,62 @@ def test_a_document_that_lacks_a_page_is_not_complete_whatever_its_mark_says(sto
     assert not store.is_complete(REF.doc_id)
 
 
-def test_a_store_of_another_format_is_refused(tmp_path):
+@pytest.mark.parametrize("version", ["99", "abc", "", "1.0"])
+def test_a_store_of_another_format_is_refused(tmp_path, version):
     path = tmp_path / "collection.sqlite"
     store = Store(path)
     with store.writing() as db:
-        db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
+        db.execute("UPDATE meta SET value = ? WHERE key = 'version'", (version,))
     store.close()
-    with pytest.raises(InputError, match="store format 99"):
+    with pytest.raises(InputError, match=f"store format {version}"):
         Store(path)
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    path = tmp_path / "collection.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE meta (name TEXT)")
+    with pytest.raises(InputError, match="not a collection of docsage"):
+        Store(path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "collection.sqlite"
+    path.write_bytes(b"no database at all, and long enough to be one" * 100)
+    with pytest.raises(InputError, match="is damaged"):
+        Store(path)
+
+
+def test_damage_beyond_the_header_is_said_to_be_that(tmp_path):
+    path = tmp_path / "collection.sqlite"
+    store = Store(path)
+    store.add_document(Document(doc_id=REF.doc_id, kind="pdf", pages=400))
+    for number in range(1, 401):
+        ref = PageRef(doc_id=REF.doc_id, page=number)
+        store.put_pages([StoredPage(_page("Some words " * 20).model_copy(update={"ref": ref}))])
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[4096 * 4 :] = b"\xa5" * (len(content) - 4096 * 4)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged"):  # noqa: PT012  # where it is found is SQLite's affair
+        store = Store(path)
+        try:
+            list(store.pages(REF.doc_id))
+        finally:
+            store.close()
+
+
+def test_a_page_whose_content_was_changed_is_said_to_be_damaged(store):
+    store.put_pages([StoredPage(_page())])
+    with store.writing() as db:
+        db.execute("UPDATE pages SET content = x'00ff'")
+    with pytest.raises(InputError, match="is damaged"):
+        store.page(REF)
+
+
+def test_opening_and_reading_wait_for_no_writer(store):
+    with store.writing() as db:
+        db.execute("DELETE FROM pages")
+        reader = Store(store.path)
+        assert reader.documents() == []
+        reader.close()
