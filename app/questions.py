@@ -31,7 +31,8 @@ def load_questions(file: Path) -> list[Asked]:
 
     Paths that exist beside the file are taken from there. InputError names the line or item that can't be used.
     """
-    if os.path.exists(file) and not file.is_file():
+    # A pipe is what `--questions <(…)` hands in; a device may never end.
+    if os.path.exists(file) and not (file.is_file() or file.is_fifo()):
         raise InputError(f"{file} is no regular file", remedy="--questions wants a UTF-8 file")
     try:
         text = file.read_text(encoding="utf-8-sig")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,19 @@ def test_documents_beside_the_file_are_found_and_gold_fields_ignored(tmp_path: P
 def test_a_path_that_can_be_no_file_is_left_to_its_question(tmp_path: Path, path: str) -> None:
     (asked,) = load_questions(_file(tmp_path, "q.jsonl", f'{{"question": "q", "paths": ["{path}"]}}'))
     assert asked.paths == (path.replace("\\u0000", "\0"),)
+
+
+def test_questions_may_come_through_a_pipe_but_not_from_a_device(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"How many?\n")
+    os.close(write)
+    try:
+        assert [a.question for a in load_questions(Path(f"/dev/fd/{read}"))] == ["How many?"]
+    finally:
+        os.close(read)
+    for path in ("/dev/zero", tmp_path):
+        with pytest.raises(InputError, match="no regular file"):
+            load_questions(Path(path))
 
 
 def test_the_same_question_twice_is_two_questions(tmp_path: Path) -> None:
