@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Literal
 
 from filelock import FileLock, Timeout
@@ -19,6 +20,7 @@ from retrieval.errors import DocsageError, InputError
 from retrieval.progress import Progress, Silent
 from retrieval.types import Frozen
 
+_SHOWN = 120
 Ask = Callable[[Question], Trajectory]
 Rank = Callable[[Question], Ranked]
 
@@ -166,6 +168,9 @@ def _each(
             raise
         except Exception as error:
             # One broken question must not cost the other thousand: it is recorded, counts as wrong and is reported.
-            failures.append(failure_of(question, error))
-            progress.note(f"{question.id}: {type(error).__name__}: {error}")
+            failure = failure_of(question, error)
+            failures.append(failure)
+            kind = f"{failure.kind}: " if failure.traceback else ""  # only of our own faults is the kind of interest
+            asked = shorten(question.text, _SHOWN, placeholder=" …")
+            progress.note(f"failed: {question.id} {asked} ({kind}{failure.error})")
         progress.advance()

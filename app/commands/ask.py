@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from app.session import Session
 
 EXIT_ABSTAINED = 3
-_SHOWN = 120
 
 
 def ask(
@@ -43,16 +41,10 @@ def ask(
     """Answer a question from the documents, or say that they don't hold the answer (exit code 3)."""
     from app.scope import check_collection
     from app.session import opened
-    from retrieval.errors import InputError
 
     begin = time.perf_counter()
     given = words or []
-    if (questions is None) != (out is None):
-        raise InputError("--questions and --out belong together", remedy="give both, or a question")
-    if questions is None and not (given and given[0].strip()):
-        raise InputError("no question was given", remedy='docsage ask "question" [PATH]..., or --questions FILE')
-    if questions is not None and (as_json or boxes):
-        raise InputError("--json and --boxes are for one question", remedy="--out holds the trajectories as JSON")
+    _check_options(given, questions, out, for_one=as_json or boxes is not None)
     if questions is not None and out is not None:
         with opened(collection, profile=profile, passwords=password) as session:
             _ask_many(session, questions, out, [Path(p) for p in given])
@@ -67,6 +59,18 @@ def ask(
         _show(session, trajectory, as_json=as_json, seconds=time.perf_counter() - begin)
     if trajectory.abstained:
         raise typer.Exit(EXIT_ABSTAINED)
+
+
+def _check_options(given: Sequence[str], questions: Path | None, out: Path | None, *, for_one: bool) -> None:
+    """InputError for options that don't go together."""
+    from retrieval.errors import InputError
+
+    if (questions is None) != (out is None):
+        raise InputError("--questions and --out belong together", remedy="give both, or a question")
+    if questions is None and not (given and given[0].strip()):
+        raise InputError("no question was given", remedy='docsage ask "question" [PATH]..., or --questions FILE')
+    if questions is not None and for_one:
+        raise InputError("--json and --boxes are for one question", remedy="--out holds the trajectories as JSON")
 
 
 def _check(question: str, boxes: Path | None) -> None:
@@ -113,8 +117,6 @@ def _ask_many(session: Session, questions: Path, out: Path, paths: Sequence[Path
     from app.batch import ask_file
 
     report = ask_file(session, questions, out, paths=paths)
-    for failure in report.failures:
-        session.progress.note(f"failed: {shorten(failure.question, _SHOWN, placeholder=' …')} ({failure.error})")
     session.progress.note(
         f"{report.answered} answered, {report.abstained} abstained, {len(report.failures)} failed; {out}"
     )

@@ -70,6 +70,14 @@ def test_what_cant_be_asked_is_said_at_once(docsage, question: str, problem: str
     assert problem in line
 
 
+def test_a_question_over_a_bad_file_is_one_line_of_a_batch(docsage, broken: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text(f"{QUESTION}\n")
+    result = docsage("ask", "--questions", "q.txt", "--out", "a.jsonl", broken)
+    assert result.code == 2
+    assert sum(str(broken) in line and QUESTION in line for line in result.err.splitlines()) == 1
+    assert sum("broken" in line for line in result.err.splitlines()) == 1
+
+
 def test_a_question_too_long_costs_a_batch_only_itself(docsage, english_pdf: Path, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text(f"{QUESTION}\n{'Why? ' * 1000}\n")
     result = docsage("ask", "--questions", "q.txt", "--out", "a.jsonl", english_pdf)
