@@ -124,4 +124,8 @@ def _context() -> Any:
     resource_tracker.ensure_running()  # it is started with the fork server, and would let Ctrl-C through again
     with _uninterrupted():
         forkserver.ensure_running()
+    # It serves who asks once it has imported, even if that one has left meanwhile: ask for nothing until it answers.
+    first = context.Process()
+    first.start()
+    first.join()
     return context
