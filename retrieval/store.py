@@ -235,6 +235,11 @@ class Store(Database):
         for row in self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
             yield _page(row, self._decoded(row[-1]))
 
+    def line_extents(self, doc_id: str) -> Iterator[tuple[int, list[tuple[str, float, float]]]]:
+        """(page number, its lines as text, top and bottom), in page order; cheaper than whole pages."""
+        for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
+            yield page, [(line[0], line[2], line[4]) for line in orjson.loads(content)["lines"]]
+
     def texts(self, doc_id: str) -> Iterator[tuple[int, list[str]]]:
         """(page number, its lines' texts in reading order) for the pages that have been read, in page order."""
         for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):

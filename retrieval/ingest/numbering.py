@@ -18,10 +18,7 @@ def number_pages(store: Store, doc_id: str, source: Source) -> None:
     own = _own_labels(source)
     printed: dict[int, str] = {}
     if not own or is_plain_count(own):
-        found = {
-            page.ref.page: candidates((ln.text, ln.bbox.y1, ln.bbox.y2) for ln in page.lines)
-            for page in store.pages(doc_id)
-        }
+        found = {page: candidates(lines) for page, lines in store.line_extents(doc_id)}
         document = store.document(doc_id)
         printed = printed_labels(found, document.pages if document else len(found))
     labels = {n: label for n, label in enumerate(own, 1) if label}

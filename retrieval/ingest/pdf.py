@@ -20,6 +20,8 @@ _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\t]")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff]")
 _RADICALS = re.compile("[\u2e80-\u2fdf]")
 _BOLD = 16
+_ICON = 64
+"""Pixels; a picture that is smaller in either direction is no figure."""
 _TOO_MANY_PICTURES = 400
 _ROMAN = (
     (1000, "m"),
@@ -142,8 +144,8 @@ def _mapped(box: Rect, matrix: tuple[float, ...]) -> Rect:
 
 
 def page_pictures(page: Any) -> list[Rect]:
-    """Where raster pictures stand on the page as displayed."""
-    if not page.get_images():
+    """Where raster pictures stand on the page as displayed; icons, whose pixels hold no text, are left out."""
+    if not any(image[2] >= _ICON and image[3] >= _ICON for image in page.get_images()):
         return []
     width, height = page_size(page)
     matrix = tuple(page.rotation_matrix)
