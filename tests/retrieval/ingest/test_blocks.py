@@ -42,15 +42,21 @@ def test_every_line_belongs_to_exactly_one_block(desk, draw):
     assert sorted(i for b in page.blocks for i in b.lines) == list(range(len(page.lines)))
 
 
-def test_a_picture_is_a_figure_and_holds_the_text_on_it(desk, draw):
-    def illustrated(page):
-        column(page, "Body", 60, 100)
-        shape = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 40, 40), False)
-        shape.clear_with(200)
-        page.insert_image(pymupdf.Rect(60, 300, 400, 600), pixmap=shape, keep_proportion=False)
-        page.insert_text((100, 400), "on the picture", fontsize=10)
+def _illustrated(page, pixels):
+    column(page, "Body", 60, 100)
+    shape = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, pixels, pixels), False)
+    shape.clear_with(200)
+    page.insert_image(pymupdf.Rect(60, 300, 400, 600), pixmap=shape, keep_proportion=False)
+    page.insert_text((100, 400), "on the picture", fontsize=10)
 
-    page = desk.page(draw("illustrated.pdf", illustrated))
+
+def test_an_icon_is_no_figure_however_large_it_is_drawn(desk, draw):
+    page = desk.page(draw("icon.pdf", lambda page: _illustrated(page, pixels=40)))
+    assert "figure" not in {block.kind for block in page.blocks}
+
+
+def test_a_picture_is_a_figure_and_holds_the_text_on_it(desk, draw):
+    page = desk.page(draw("illustrated.pdf", lambda page: _illustrated(page, pixels=80)))
     (figure,) = [b for b in page.blocks if b.kind == "figure"]
     assert page.block_text(figure) == "on the picture"
     assert abs(figure.bbox.y1 - 300 / 842) < 0.01
