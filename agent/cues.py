@@ -65,6 +65,10 @@ ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
         _any_of(
             r"\bhow much (?:money|did .+ (?:cost|pay|spend|earn)|does .+ cost|is the (?:price|cost|fee))",
             r"\bwhat (?:is|was) the (?:price|cost|fee|salary)\b",
+            # Amounts of accounts, but not what is said about them (their growth, margins, ratios, or reasons).
+            r"^(?!.*\b(?:ratios?|margins?|turnover|rates?|returns?|growth|why|which|who|how many|drove|trend|type)\b)"
+            r".*\b(?:what|how much)\b.*\b(?:revenues?|(?:net )?sales|(?:net |operating )?income|earnings|profits?|"
+            r"ebitda|expenditures?|expenses?|spending|debts?|assets|liabilities|equity|cash flows?|dividends?)\b",
             r"多少钱",
             r"多少[万亿]?元",
             r"金额",

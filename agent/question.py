@@ -31,8 +31,9 @@ class Question(Frozen):
     """A question as analysed. `terms` are the content terms that evidence should cover.
 
     `compared` are the two subjects of a comparison by numbers; `counter` is what a Chinese question counts or measures
-    in ("多少畝": 畝), `counted` the terms of what an English one counts; `weekday` says that a date is wanted as a day
-    of the week, `person` that a name is wanted as that of a person.
+    in ("多少畝": 畝), `counted` the terms of what an English one counts; `names` are the terms of its proper names and
+    years, which evidence must speak of; `weekday` says that a date is wanted as a day of the week, `person` that a name
+    is wanted as that of a person.
     """
 
     text: str
@@ -52,6 +53,7 @@ class Question(Frozen):
     weekday: bool = False
     person: bool = False
     counter: str = ""
+    names: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
 
 
@@ -79,6 +81,7 @@ _BETWEEN = re.compile(
     r"\bbetween (?:the )?([^,?]{2,50}?) and (?:the )?([^,?]{2,50}?)(?= (?:in|for|during|on|at|as|from)\b|[?,]|$)", re.I
 )
 _TWO = re.compile(r",?\s+and\s+(?=(?:what|which|who|when|where|how|why)\b)", re.I)
+_CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w’'-]*[a-z]\w*|(?<=[a-z,;] )[A-Z]{3,}\b")
 _COUNTER = re.compile(r"(?:多少|[几幾])([一-鿿])(?![一-鿿]*[名额经费])")
 
 
@@ -108,6 +111,7 @@ def analyse(text: str) -> Question:
         answer_type=_answer_type(normalize(text).text, folded),
         terms=question_terms(_without_form(body)),
         years=years(body),
+        names=_names(body),
         unit=(unit.group(1) or unit.group(2)).lower() if unit else None,
         decimals=(_WORDS.get(decimals.group(1).lower()) or int(decimals.group(1))) if decimals else None,
         phrases=tuple(dict.fromkeys(match.group(1).strip() for match in _QUOTED.finditer(text))),
@@ -129,6 +133,12 @@ def question_body(text: str) -> str:
     body = subject(text).strip()
     body = FRAME.sub("", body).strip()
     return body or text
+
+
+def _names(body: str) -> tuple[str, ...]:
+    """The terms of capitalised words that don't begin a sentence, and of years."""
+    words = [match.group() for match in _CAPITALISED.finditer(body)]
+    return tuple(dict.fromkeys(term for word in (*words, *years(body)) for term in terms(word)))
 
 
 def _without_form(body: str) -> str:

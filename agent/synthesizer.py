@@ -25,6 +25,8 @@ _TRIED = 8
 _LAID_OUT = 2
 _NEAR = 0.5
 _NOT_CALCULATED = 0.6
+_NOT_NAMED = 0.5
+"""What a quote is worth of whose page neither text nor title speaks of a name or year of the question."""
 
 
 class Draft(Frozen):
@@ -127,6 +129,8 @@ def _draft(request: Request, pages: Sequence[PageRead], best: Scored, found: Pic
         units = list_items(units_of(page), found.unit)
         answer = "; ".join(shortened(_item_text(unit)) for unit in units)
     coverage = best.coverage if stated(question, found.unit.text) else best.coverage * _NOT_CALCULATED
+    if set(question.names) & set(best.missing):
+        coverage *= _NOT_NAMED
     supported = coverage >= request.support
     reason = "" if supported else f"only {coverage:.0%} of what the question asks about stands near the best quote"
     return Draft(

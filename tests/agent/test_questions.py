@@ -24,7 +24,8 @@ from agent.values import han_number, values, years
         ("Is the bridge open?", "yes_no"),
         ("List all bridges.", "list"),
         ("What are the advantages of bridges?", "list"),
-        ("What is the total revenue in 2021?", "number"),
+        ("What is the total revenue in 2021?", "money"),
+        ("What is the growth of revenue in 2021?", "number"),
         ("Why was the bridge closed?", "text"),
         ("全县有多少个学校？", "count"),
         ("入学率的百分比是多少？", "percent"),
@@ -120,3 +121,16 @@ def test_years_are_found_in_short_forms() -> None:
 )
 def test_chinese_numerals(text: str, number: int | None) -> None:
     assert han_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Who is the president of France?", ("franc",)),
+        ("What did the Harbour Trust spend in 2024?", ("harbour", "trust", "2024")),
+        ("Which berth is the deepest?", ()),
+        ("Revenue grew by how much?", ()),
+    ],
+)
+def test_names_and_years_are_what_evidence_must_speak_of(question, names):
+    assert analyse(question).names == names
