@@ -290,6 +290,17 @@ _NO_NOUN = (
 )
 COUNTED = _any_of(rf"\b(?:how many|number of) ((?:(?!(?:{_NO_NOUN})\b)[\w'’-]+\s*){{1,4}})")
 """What an English question counts, in its group."""
+MEASURES: tuple[tuple[str, str, str], ...] = (
+    (r"\bdeepest\b|最深", r"\bshallowest\b|最浅", "depth deep 深度 水深"),
+    (r"\blongest\b|最长", r"\bshortest\b|最短", "length long duration 长度 时长"),
+    (r"\bwidest\b|最宽", r"\bnarrowest\b|最窄", "width wide 宽度"),
+    (r"\btallest\b|最高", r"\blowest\b|最矮", "height 高度 身高"),
+    (r"\bheaviest\b|最重", r"\blightest\b|最轻", "weight mass 重量"),
+    (r"\bfastest\b|最快", r"\bslowest\b|最慢", "speed 速度"),
+    (r"\bmost expensive\b|最贵", r"\bcheapest\b|最便宜", "price cost fee 价格 单价"),
+    (r"\bhottest\b|最热", r"\bcoldest\b|最冷", "temperature 温度 气温"),
+)
+"""Superlatives that name a measure: of the most of it, of the least of it, and how a table's column is headed."""
 LARGEST = _any_of(r"\b(?:largest|highest|biggest|greatest|maximum|most)\b", r"最[大高多]")
 SMALLEST = _any_of(r"\b(?:smallest|lowest|fewest|minimum|least)\b", r"最[小低少]")
 WRITTEN_FORMS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from agent.answers import Pick, best_cell
 from agent.calculations import plain_number
-from agent.cues import LARGEST, SMALLEST
+from agent.cues import LARGEST, MEASURES, SMALLEST
 from agent.matching import terms
 from agent.question import Question
 from agent.ranking import Scored
@@ -17,6 +18,17 @@ from agent.reading import Unit
 _SUMMARY = re.compile(r"^(?:total|sub-?total|average|mean|all|overall|合计|总计|小计|平均)\b", re.IGNORECASE)
 _FEWEST = 3
 _SEARCHED = 8
+_IMPLIED = 0.7
+"""Coverage of a row that has all of the question but its superlative, which the head of a column stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The largest or the smallest, and when the adjective names a measure, its terms and the word."""
+
+    largest: bool
+    measure: frozenset[str] = frozenset()
+    word: frozenset[str] = frozenset()
 
 
 def extreme_row(question: Question, ranked: Sequence[Scored], support: float) -> tuple[Scored, Pick] | None:
@@ -24,14 +36,13 @@ def extreme_row(question: Question, ranked: Sequence[Scored], support: float) ->
 
     The table must have three rows with numbers in the column that the question names; summary rows don't take part.
     """
-    largest = LARGEST.search(question.text) is not None
-    if question.answer_type != "name" or largest == (SMALLEST.search(question.text) is not None):
+    wanted = _wanted(question)
+    if question.answer_type != "name" or wanted is None:
         return None
-    best = next((item for item in ranked[:_SEARCHED] if item.unit.cells), None)
-    if best is None or best.coverage < support:
-        return None
-    head = cell.head if (cell := best_cell(question, best.unit)) is not None else ""
-    if not set(terms(head)) & set(question.terms):
+    rows_near = [_implied(item, wanted) for item in ranked[:_SEARCHED] if item.unit.cells]
+    near = (item for item in rows_near if item.coverage >= support)
+    best, head = next(((item, found) for item in near if (found := _head(question, item.unit, wanted))), (None, ""))
+    if best is None:
         return None
     rows = [
         (number, item)
@@ -41,8 +52,38 @@ def extreme_row(question: Question, ranked: Sequence[Scored], support: float) ->
     ]
     if len(rows) < _FEWEST:
         return None
-    number, item = max(rows, key=lambda row: row[0] if largest else -row[0])
-    return item, Pick(item.unit.label, item.unit, head)
+    number, item = max(rows, key=lambda row: row[0] if wanted.largest else -row[0])
+    return _implied(item, wanted), Pick(item.unit.label, item.unit, head)
+
+
+def _wanted(question: Question) -> _Wanted | None:
+    """Whether the largest or the smallest is asked for, and of what when a word such as "deepest" says it."""
+    for most, least, heads in MEASURES:
+        for largest, pattern in ((True, most), (False, least)):
+            if (found := re.search(pattern, question.text, re.IGNORECASE)) is not None:
+                measure = frozenset(term for head in heads.split() for term in terms(head))
+                return _Wanted(largest, measure, frozenset(terms(found.group())))
+    largest = LARGEST.search(question.text) is not None
+    if largest == (SMALLEST.search(question.text) is not None):
+        return None
+    return _Wanted(largest)
+
+
+def _implied(item: Scored, wanted: _Wanted) -> Scored:
+    """A row with the coverage that it has when its column's head counts as the superlative of the question."""
+    if not wanted.measure or not set(item.missing) <= wanted.word:
+        return item
+    return replace(item, coverage=max(item.coverage, _IMPLIED), missing=())
+
+
+def _head(question: Question, unit: Unit, wanted: _Wanted) -> str | None:
+    """The head of the column that is compared: the one that the measure, or else the question, names."""
+    if wanted.measure:
+        named = next((cell.head for cell in unit.cells if wanted.measure & set(terms(cell.head))), None)
+        if named is not None:
+            return named
+    head = cell.head if (cell := best_cell(question, unit)) is not None else ""
+    return head if set(terms(head)) & set(question.terms) else None
 
 
 def _number(unit: Unit, head: str) -> Decimal | None:

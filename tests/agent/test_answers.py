@@ -141,3 +141,18 @@ def test_a_page_that_has_no_words_when_it_is_laid_out_is_abstained_from(tmp_path
     trajectory = agent_over(Redrawn(page(1, ("figure", "• • •")), found=[[1]]), tmp_path).ask("How many?", SCOPE)
     assert trajectory.abstained
     assert "no page with text" in trajectory.reason
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"), [("deepest", "Tanker Jetty"), ("shallowest", "Old Quay"), ("longest", "North Quay")]
+)
+def test_a_superlative_names_the_column_that_is_compared(tmp_path: Path, question: str, answer: str) -> None:
+    rows = [
+        "Berth|Length (m)|Depth (m)",
+        "Old Quay|180|5.5",
+        "North Quay|240|7.2",
+        "Tanker Jetty|165|12.1",
+        "All berths|585|",
+    ]
+    book = Book(page(1, ("heading", "Berths"), ("table", rows)))
+    assert agent_over(book, tmp_path).ask(f"Which berth is the {question}?", SCOPE).answer == answer
