@@ -189,7 +189,10 @@ OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
     (
         "ratio",
         _any_of(
-            r"\bratio (?:of|between)\b",
+            r"\bratios?\b",
+            # "Total debt to total assets" is a quotient, however many rows are called one or the other.
+            r"\b(?:debt|liabilit\w+|assets|equity|cash flows?|income|profit)\s*to "
+            r"(?:total |current |net |shareholders. )?(?:assets|liabilit\w+|equity|ebitda|capital|sales|revenues?)\b",
             r"\bhow many times (?:as|more|larger|higher|greater)\b",
             r"比值",
             r"几倍",

@@ -134,3 +134,15 @@ def test_chinese_numerals(text: str, number: int | None) -> None:
 )
 def test_names_and_years_are_what_evidence_must_speak_of(question, names):
     assert analyse(question).names == names
+
+
+@pytest.mark.parametrize(
+    ("question", "operation"),
+    [
+        ("What is the current ratio of Alder?", "ratio"),
+        ("What is total debt to total assets for Alder in 2021?", "ratio"),
+        ("How did the company respond to total failure?", None),
+    ],
+)
+def test_quotients_of_accounts_are_calculations(question, operation):
+    assert analyse(question).operation == operation
