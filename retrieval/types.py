@@ -83,11 +83,6 @@ class BBox(Frozen):
         """Share of this box that lies inside `other`."""
         return self.overlap(other) / self.area
 
-    def iou(self, other: BBox) -> float:
-        """Intersection over union."""
-        shared = self.overlap(other)
-        return shared / (self.area + other.area - shared)
-
     def as_list(self) -> list[float]:
         """[x1, y1, x2, y2]."""
         return [self.x1, self.y1, self.x2, self.y2]
@@ -135,10 +130,6 @@ class Page(Frozen):
     def block_text(self, block: Block) -> str:
         """The text of one block, its lines one a row."""
         return "\n".join(self.lines[i].text for i in block.lines)
-
-    def block_of(self, line: int) -> Block | None:
-        """The block that holds a line index, or None for a line outside every block."""
-        return next((block for block in self.blocks if line in block.lines), None)
 
 
 class Document(Frozen):
