@@ -61,19 +61,7 @@ class RuleVerifier:
 
 def unverified(draft: Draft) -> Verification:
     """The verdict when no verification is left in the budget: nothing counts as supported."""
-    return Verification(
-        claims=(),
-        report=EvidenceReport(
-            coverage=draft.coverage,
-            support_rate=None,
-            unsupported_rate=None,
-            contradicted_rate=None,
-            confidence=0.0,
-            needs_more_evidence=True,
-            abstain=True,
-            missing=("a verification: none was left in the budget",),
-        ),
-    )
+    return Verification(claims=(), report=_nothing_judged(draft, ("a verification: none was left in the budget",)))
 
 
 def split_claims(question: Question, answer: str) -> tuple[str, ...]:
@@ -103,27 +91,26 @@ def _claim(case: Case, claim_id: str, text: str) -> Claim:
             id=claim_id, text=text, verdict="unsupported", fact_ids=(), confidence=0.0, reason="no evidence is cited"
         )
     check, fact = max(checks, key=lambda pair: (order[pair[0].verdict], pair[0].strength))
-    supported = check.verdict == "supported"
-    return Claim(
-        id=claim_id,
-        text=text,
-        verdict=check.verdict,
-        fact_ids=(fact.id,) if supported or check.verdict == "contradicted" else (),
-        confidence=round(check.strength * case.draft.coverage, 3) if supported else 0.0,
-        reason=check.reason,
-    )
+    return _judged(case, claim_id, text, check, () if check.verdict == "unsupported" else (fact.id,))
 
 
 def _calculated_claim(case: Case, claim_id: str, text: str, by_id: Mapping[str, Evidence]) -> Claim:
     """The verdict on a result: its operands may stand in the evidence of several facts."""
     sources = [by_id[i] for fact in case.facts for i in fact.evidence_ids if i in by_id]
     check = check_claim(case.question, text, case.facts[0], sources, case.draft.calculation)
+    return _judged(
+        case, claim_id, text, check, tuple(fact.id for fact in case.facts) if check.verdict == "supported" else ()
+    )
+
+
+def _judged(case: Case, claim_id: str, text: str, check: Check, fact_ids: tuple[str, ...]) -> Claim:
+    """The claim of a check; only a supported one has confidence."""
     supported = check.verdict == "supported"
     return Claim(
         id=claim_id,
         text=text,
         verdict=check.verdict,
-        fact_ids=tuple(fact.id for fact in case.facts) if supported else (),
+        fact_ids=fact_ids,
         confidence=round(check.strength * case.draft.coverage, 3) if supported else 0.0,
         reason=check.reason,
     )
@@ -132,16 +119,7 @@ def _calculated_claim(case: Case, claim_id: str, text: str, by_id: Mapping[str, 
 def _report(case: Case, claims: Sequence[Claim]) -> EvidenceReport:
     draft = case.draft
     if not claims:
-        return EvidenceReport(
-            coverage=draft.coverage,
-            support_rate=None,
-            unsupported_rate=None,
-            contradicted_rate=None,
-            confidence=0.0,
-            needs_more_evidence=True,
-            abstain=True,
-            missing=draft.missing,
-        )
+        return _nothing_judged(draft, draft.missing)
     shares = {
         verdict: sum(claim.verdict == verdict for claim in claims) / len(claims)
         for verdict in ("supported", "unsupported", "contradicted")
@@ -158,4 +136,18 @@ def _report(case: Case, claims: Sequence[Claim]) -> EvidenceReport:
         needs_more_evidence=shares["supported"] < 1 or confidence < case.support,
         abstain=confidence < case.support,
         missing=draft.missing,
+    )
+
+
+def _nothing_judged(draft: Draft, missing: tuple[str, ...]) -> EvidenceReport:
+    """The report when no claim was judged: no rates, no confidence."""
+    return EvidenceReport(
+        coverage=draft.coverage,
+        support_rate=None,
+        unsupported_rate=None,
+        contradicted_rate=None,
+        confidence=0.0,
+        needs_more_evidence=True,
+        abstain=True,
+        missing=missing,
     )

@@ -5,24 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from app.session import Session, empty
 from retrieval.collection import STORE_NAME
 from retrieval.errors import InputError
 from retrieval.ingest.files import Refusal, shown
 from retrieval.types import Scope
 
-if TYPE_CHECKING:
-    from app.session import Session
-
 
 def check_collection(collection: Path, paths: Sequence[Path]) -> None:
     """InputError when nothing is named and there is no collection: it would be made only to be found empty."""
     if not paths and not os.path.exists(collection / STORE_NAME):
-        raise InputError(
-            f"the collection {shown(collection)} is empty",
-            remedy="name files to read, or add them with `docsage index PATH...`",
-        )
+        raise empty(collection)
 
 
 def read_scope(session: Session, paths: Sequence[Path]) -> Scope:
@@ -32,7 +26,7 @@ def read_scope(session: Session, paths: Sequence[Path]) -> Scope:
     When nothing readable is left, the last line is an InputError.
     """
     if not paths:
-        return session.scope(())
+        return session.whole_collection()
     report = session.collection.read(paths, progress=session.progress)
     lines = refusal_lines(report.refused, paths)
     if report.documents:

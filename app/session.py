@@ -39,13 +39,6 @@ class Session:
         name = self.collection.document(ref.doc_id).name
         return TrajectoryPage(ref=ref, document=name, doc_page=self.collection.page(ref).label)
 
-    def scope(self, paths: Sequence[Path]) -> Scope:
-        """The documents at `paths`, read first where they aren't yet; without paths, the whole collection.
-
-        A file that is refused is noted; InputError when nothing readable is left.
-        """
-        return Scope(doc_ids=tuple(d.doc_id for d in self.documents(paths)))
-
     def enrich(self, scope: Scope, query: str, *, shown: bool = True) -> None:
         """Do as much of the costly work as the profile allows before a question is answered."""
         self.collection.enrich(
@@ -56,9 +49,10 @@ class Session:
         )
 
     def documents(self, paths: Sequence[Path]) -> list[Document]:
-        """As `scope`, as documents."""
-        if not paths:
-            return self._whole_collection()
+        """The documents at `paths`, read first where they aren't yet.
+
+        A file that is refused is noted; InputError when nothing readable is left.
+        """
         report = self.collection.read(paths, progress=self.progress)
         if not report.documents:
             raise self._nothing(paths, report.refused)
@@ -77,14 +71,20 @@ class Session:
             self.progress.note(refusal.reason)
         return InputError(f"none of these {len(refused)} can be read", remedy="name PDFs, images or folders")
 
-    def _whole_collection(self) -> list[Document]:
+    def whole_collection(self) -> Scope:
+        """All documents; InputError when there are none."""
         documents = self.collection.documents()
         if not documents:
-            raise InputError(
-                f"the collection {self.collection.root} is empty",
-                remedy="name files to read, or add them with `docsage index PATH...`",
-            )
-        return documents
+            raise empty(self.collection.root)
+        return Scope(doc_ids=tuple(document.doc_id for document in documents))
+
+
+def empty(collection: Path) -> InputError:
+    """What is said of a collection without documents."""
+    return InputError(
+        f"the collection {shown(collection)} is empty",
+        remedy="name files to read, or add them with `docsage index PATH...`",
+    )
 
 
 @contextmanager

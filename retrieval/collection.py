@@ -74,10 +74,13 @@ class Collection:
     def _read_figures(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
         if not self.store.reading_state(scope.doc_ids).figures_due:
             return
-        best = [] if query is None else [hit.ref for hit in self.search(query, scope, FIRST_PAGES).hits]
-        done = self._ingestor.read_figures(scope.doc_ids, progress=progress, deadline=deadline, first=best)
+        first = self._best_pages(query, scope)
+        done = self._ingestor.read_figures(scope.doc_ids, progress=progress, deadline=deadline, first=first)
         for doc_id in done:
             self._searcher.refresh(doc_id)
+
+    def _best_pages(self, query: str | None, scope: Scope) -> list[PageRef]:
+        return [] if query is None else [hit.ref for hit in self.search(query, scope, FIRST_PAGES).hits]
 
     def _wants_vectors(self, query: str | None, scope: Scope) -> bool:
         if self.settings.vectors != "when_needed":
@@ -87,9 +90,8 @@ class Collection:
     def _embed(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
         vectors = self._searcher.vectors
         missing = [PageRef(doc_id=d, page=p) for d in scope.doc_ids for p in vectors.missing(d)]
-        if query is not None:
-            ranked = {hit.ref: hit.rank for hit in self.search(query, scope, FIRST_PAGES).hits}
-            missing.sort(key=lambda ref: ranked.get(ref, FIRST_PAGES + 1))
+        order = {ref: place for place, ref in enumerate(self._best_pages(query, scope))}
+        missing.sort(key=lambda ref: order.get(ref, len(order)))
         if missing and (deadline is None or time.monotonic() < deadline):
             progress.start("vectors", len(missing))
             vectors.embed(missing, progress=progress, deadline=deadline)

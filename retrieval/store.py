@@ -237,13 +237,17 @@ class Store(Database):
 
     def line_extents(self, doc_id: str) -> Iterator[tuple[int, list[tuple[str, float, float]]]]:
         """(page number, its lines as text, top and bottom), in page order; cheaper than whole pages."""
-        for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
-            yield page, [(line[0], line[2], line[4]) for line in orjson.loads(content)["lines"]]
+        for page, lines in self._stored_lines(doc_id):
+            yield page, [(line[0], line[2], line[4]) for line in lines]
 
     def texts(self, doc_id: str) -> Iterator[tuple[int, list[str]]]:
         """(page number, its lines' texts in reading order) for the pages that have been read, in page order."""
+        for page, lines in self._stored_lines(doc_id):
+            yield page, [line[0] for line in lines]
+
+    def _stored_lines(self, doc_id: str) -> Iterator[tuple[int, list[list[Any]]]]:
         for page, content in self.rows("SELECT page, content FROM pages WHERE doc_id = ? ORDER BY page", (doc_id,)):
-            yield page, [line[0] for line in self._decoded(content)["lines"]]
+            yield page, self._decoded(content)["lines"]
 
     def _decoded(self, content: bytes) -> dict[str, Any]:
         try:

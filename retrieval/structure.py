@@ -68,8 +68,8 @@ class Structure:
     def _section(self, anchor: str, table: PassageTable) -> Floats:
         """Pages from the heading of a section to the next heading that is not inside it."""
         scores = np.zeros(table.pages, np.float32)
-        starts = self._pages_of(anchor, table)
-        following = sorted({p for term in _next_sections(anchor) for p in self._pages_of(term, table)})
+        starts = self.postings.pages_of(anchor, table)
+        following = sorted({p for term in _next_sections(anchor) for p in self.postings.pages_of(term, table)})
         for start in starts:
             stop = next((page for page in following if page >= start), start)
             scores[start - 1 : stop] = INSIDE
@@ -78,17 +78,10 @@ class Structure:
     def _appendix(self, table: PassageTable) -> Floats:
         """Pages from the one that is headed "Appendix" to the end of the document."""
         scores = np.zeros(table.pages, np.float32)
-        starts = self._pages_of(APPENDIX, table)
+        starts = self.postings.pages_of(APPENDIX, table)
         if starts:
             scores[starts[0] - 1 :] = INSIDE
         return scores
-
-    def _pages_of(self, anchor: str, table: PassageTable) -> list[int]:
-        rows = self.store.rows("SELECT content FROM postings WHERE term = ? AND doc_no = ?", (anchor, table.doc_no))
-        if not rows:
-            return []
-        passages = np.frombuffer(rows[0][0], np.int32).reshape(-1, 2)[:, 0]
-        return sorted({int(page) for page in table.page[passages]})
 
 
 def _next_sections(anchor: str) -> list[str]:

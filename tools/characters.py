@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import unicodedata
-from functools import cache
-from typing import Any
 
+from retrieval.text.tokens import simplified
 from retrieval.types import Frozen
 
 
@@ -29,16 +27,6 @@ class Normalized(Frozen):
         return self.original[first:last]
 
 
-_LOCK = threading.Lock()
-
-
-@cache
-def _converter() -> Any:
-    from opencc import OpenCC
-
-    return OpenCC("t2s")
-
-
 def normalize(text: str) -> Normalized:
     """Simplified, half-width form of a text, every character of it mapped to its origin.
 
@@ -53,13 +41,12 @@ def normalize(text: str) -> Normalized:
     joined = "".join(out)
     if joined.isascii():
         return Normalized(original=text, text=joined, origin=tuple(origin))
-    with _LOCK:
-        converted = _converter().convert(joined)
-        if len(converted) != len(joined):
-            converted = "".join(_single(char) for char in joined)
+    converted = simplified(joined)
+    if len(converted) != len(joined):
+        converted = "".join(_single(char) for char in joined)
     return Normalized(original=text, text=converted, origin=tuple(origin))
 
 
 def _single(char: str) -> str:
-    converted: str = _converter().convert(char)
+    converted = simplified(char)
     return converted if len(converted) == 1 else char

@@ -165,12 +165,17 @@ class Postings:
         for doc_no, content in rows:
             offset = units.offsets.get(doc_no)
             if offset is not None:
-                pairs = np.frombuffer(content, np.int32).reshape(-1, 2)
-                at.append(pairs[:, 0] + offset)
-                tf.append(pairs[:, 1])
+                passages_at, counts = _posting(content)
+                at.append(passages_at + offset)
+                tf.append(counts)
         if not at:
             return np.zeros(0, np.int32), np.zeros(0, np.float32)
         return np.concatenate(at), np.concatenate(tf).astype(np.float32)
+
+    def pages_of(self, term: str, table: PassageTable) -> list[int]:
+        """The pages of one document that hold an index term, in order."""
+        rows = self.store.rows("SELECT content FROM postings WHERE term = ? AND doc_no = ?", (term, table.doc_no))
+        return np.unique(table.page[_posting(rows[0][0])[0]]).tolist() if rows else []
 
     def _table(self, doc_id: str, doc_no: int, state: int, pages: int) -> PassageTable:
         cached = self._tables.get(doc_no)
@@ -181,6 +186,12 @@ class Postings:
         table = PassageTable(doc_no, doc_id, pages, *columns)
         self._tables[doc_no] = (state, table)
         return table
+
+
+def _posting(content: bytes) -> tuple[Ints, Ints]:
+    """The passages of a stored posting list, and how often each holds the term."""
+    pairs = np.frombuffer(content, np.int32).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _statements(lines: list[str]) -> set[str]:

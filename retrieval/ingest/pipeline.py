@@ -179,7 +179,7 @@ class Ingestor:
         if not sources:
             return Counter()
         try:
-            with self._alone_at_once():
+            with self._alone(None):
                 return PageReader(self._store, self._settings).read_figures(sources, first, progress, deadline)
         except CollectionBusy as error:
             progress.note(f"figures are left for later: {error.problem}")
@@ -233,25 +233,19 @@ class Ingestor:
         return None
 
     @contextmanager
-    def _alone(self, progress: Progress) -> Iterator[None]:
-        """Hold the collection while documents change; wait for another process, and say so."""
+    def _alone(self, waiting: Progress | None) -> Iterator[None]:
+        """Hold the collection while documents change.
+
+        Another process that holds it is waited for, and `waiting` told so; without one it is `CollectionBusy` at once.
+        """
         with self._mutex:
             try:
                 self._acquire(0.0)
             except CollectionBusy:
-                progress.note(f"waiting for {self._holder()}, which is writing to {self._store.path.parent}")
+                if waiting is None:
+                    raise
+                waiting.note(f"waiting for {self._holder()}, which is writing to {self._store.path.parent}")
                 self._acquire(_LOCK_SECONDS)
-            try:
-                self._store.note_writer(os.getpid())
-                yield
-            finally:
-                self._lock.release()
-
-    @contextmanager
-    def _alone_at_once(self) -> Iterator[None]:
-        """As `_alone`, but `CollectionBusy` when another process holds it now."""
-        with self._mutex:
-            self._acquire(0.0)
             try:
                 self._store.note_writer(os.getpid())
                 yield

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from functools import lru_cache
+from functools import cached_property
 
 import opencc
 import Stemmer
@@ -42,13 +42,13 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.stemmer = Stemmer.Stemmer("english")
 
+    @cached_property
+    def simplifier(self) -> opencc.OpenCC:
+        """Loaded with the first Chinese text."""
+        return opencc.OpenCC("t2s")
+
 
 _THREAD = _Thread()
-
-
-@lru_cache(maxsize=1)
-def _simplifier() -> opencc.OpenCC:
-    return opencc.OpenCC("t2s")
 
 
 def is_cjk(character: str) -> bool:
@@ -58,7 +58,7 @@ def is_cjk(character: str) -> bool:
 
 def simplified(text: str) -> str:
     """`text` with traditional characters as simplified ones; other characters stay."""
-    return _simplifier().convert(text) if _CJK.search(text) else text
+    return str(_THREAD.simplifier.convert(text)) if _CJK.search(text) else text
 
 
 def stem(word: str) -> str:
