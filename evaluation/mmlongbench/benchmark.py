@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agent.types import Trajectory
+from evaluation.folder import RunConfig
 from evaluation.mmlongbench.samples import Sample, document_paths
 from evaluation.mmlongbench.scoring import Summary, judge, summarise
 from evaluation.records import write_json
-from evaluation.run import Run, RunConfig, failure_of
+from evaluation.run import Run, failure_of
 from evaluation.types import Question, Ranked
 from retrieval.collection import Collection
 from retrieval.errors import UnreadableDocument

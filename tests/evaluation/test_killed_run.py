@@ -15,7 +15,8 @@ from evaluation.run import Run
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from evaluation.run import Run, RunConfig
+from evaluation.folder import RunConfig
+from evaluation.run import Run
 from evaluation.types import Question
 from retrieval.types import Scope
 from scripted_trajectory import trajectory

@@ -10,7 +10,8 @@ from filelock import FileLock
 from scripted_trajectory import trajectory
 
 from agent.types import Trajectory
-from evaluation.run import Run, RunConfig
+from evaluation.folder import RunConfig
+from evaluation.run import Run
 from evaluation.types import Question, Ranked
 from retrieval.errors import InputError
 from retrieval.types import PageRef, Scope
