@@ -32,7 +32,8 @@ _NOT_NAMED = 0.5
 class Draft(Frozen):
     """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
     nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
-    that the quotes meet; `missing` are the terms that stand nowhere near them.
+    that the quotes meet; `missing` are the terms that stand nowhere near them. `confidence` is the probability that the
+    answer is right; None where its writer can't tell.
     """
 
     answer: str | None
@@ -43,6 +44,7 @@ class Draft(Frozen):
     missing: tuple[str, ...] = ()
     calculation: str | None = None
     reason: str = ""
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
