@@ -8,13 +8,14 @@ from pathlib import Path
 
 from agent.budget import Budget
 from agent.checkpoints import checkpoint_path, remove, remove_answered, remove_stale
+from agent.draft import Synthesizer
 from agent.graph import interrupted_question, run_graph
 from agent.nodes import Runtime
 from agent.planner import Hints, Planner, RulePlanner, task_of
 from agent.question import analyse, check_question
 from agent.settings import AgentSettings
 from agent.state import AgentState
-from agent.synthesizer import ExtractiveSynthesizer, Synthesizer
+from agent.synthesizer import ExtractiveSynthesizer
 from agent.trace import TraceWriter, load, new_run_id, trace_path, trajectory_of
 from agent.trajectory import trajectory_from
 from agent.types import Trajectory, Usage

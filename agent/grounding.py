@@ -6,10 +6,10 @@ import asyncio
 import re
 from collections.abc import Sequence
 
+from agent.draft import Draft
 from agent.executor import Executor
 from agent.planner import GROUNDING
 from agent.ranking import PageRead
-from agent.synthesizer import Draft
 from agent.types import Fact
 from retrieval.types import PageHit, PageRef
 from tools.base import Pages, ToolContext, evidence_id

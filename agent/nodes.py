@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from agent.budget import add
 from agent.decision import decide_next
+from agent.draft import Draft, Request, Synthesizer
 from agent.executor import Executor
 from agent.grounding import fact_records, locate, page_reads
 from agent.planner import GROUNDING, Planner, RulePlanner, problems_of
 from agent.replanning import Situation
 from agent.settings import AgentSettings
 from agent.state import AgentState, Candidate, merge_evidence, merge_hits
-from agent.synthesizer import Draft, Request, Synthesizer
 from agent.trace import TraceWriter
 from agent.types import Plan, Usage
 from agent.verifier import Case, Verifier, unverified

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypedDict
 
 from agent.budget import Budget, add
+from agent.draft import Draft
 from agent.planner import Hints
 from agent.question import Question
-from agent.synthesizer import Draft
 from agent.types import Fact, Plan, PlanStep, StopReason, Usage
 from agent.verifier import Verification
 from retrieval.types import Frozen, PageHit, PageRef, Scope, SignalStatus

@@ -1,74 +1,28 @@
-"""The synthesiser protocol, and the extractive one: it picks and quotes, and writes nothing of its own."""
+"""The extractive synthesiser: it picks and quotes, and writes nothing of its own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from agent.answers import Pick, list_items, pick, shortened
 from agent.calculations import Operands, operands, plain_number, rounded, stated
+from agent.draft import Draft, Request
 from agent.extremes import extreme_row
 from agent.matching import surface_forms
 from agent.question import Question
 from agent.ranking import PageRead, Scored, rank_units
 from agent.reading import Unit, units_of
 from agent.statements import state
-from retrieval.types import Frozen, Page, PageRef
-from tools.base import ToolResult
 from tools.regions import Quote
 
-Call = Callable[[str, dict[str, Any]], Awaitable[ToolResult | None]]
-LayOut = Callable[[Sequence[PageRef]], Awaitable[Mapping[PageRef, Page]]]
 _TRIED = 8
 _LAID_OUT = 2
 _NEAR = 0.5
 _NOT_CALCULATED = 0.6
 _NOT_NAMED = 0.5
 """What a quote is worth of whose page neither text nor title speaks of a name or year of the question."""
-
-
-class Draft(Frozen):
-    """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
-    nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
-    that the quotes meet; `missing` are the terms that stand nowhere near them. `confidence` is the probability that the
-    answer is right; None where its writer can't tell.
-    """
-
-    answer: str | None
-    candidate: str | None
-    quotes: tuple[Quote, ...] = ()
-    statements: tuple[str, ...] = ()
-    coverage: float = 0.0
-    missing: tuple[str, ...] = ()
-    calculation: str | None = None
-    reason: str = ""
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a synthesiser works on.
-
-    `call` runs a tool within the budget; None back means that it failed or is too much. `lay_out` gives pages with the
-    layout model's blocks, at some 0.3 seconds a page that wasn't laid out before.
-    """
-
-    question: Question
-    pages: Sequence[PageRead]
-    support: float
-    call: Call
-    lay_out: LayOut
-
-
-class Synthesizer(Protocol):
-    """Writes the answer from the pages that were read."""
-
-    name: str
-
-    async def synthesise(self, request: Request) -> Draft:
-        """A draft whose every statement has a quote; without support, a draft without an answer."""
 
 
 class ExtractiveSynthesizer:

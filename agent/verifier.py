@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.checks import Check, check_claim
+from agent.draft import Draft
 from agent.question import Question
-from agent.synthesizer import Draft
 from agent.types import Claim, EvidenceReport, Fact
 from retrieval.types import Frozen
 from tools.types import Evidence

@@ -11,11 +11,12 @@ import pytest
 from book import DOC, SCOPE, Book, agent_over, page
 
 from agent.budget import Budget
+from agent.draft import Draft, Request
 from agent.planner import Hints, RulePlanner
 from agent.question import Question
 from agent.replanning import Situation
 from agent.settings import AgentSettings
-from agent.synthesizer import Draft, ExtractiveSynthesizer, Request
+from agent.synthesizer import ExtractiveSynthesizer
 from agent.trace import find, load, runs
 from agent.types import Plan, PlanStep
 from agent.verifier import Case, RuleVerifier, Verification

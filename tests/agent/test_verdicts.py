@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from book import DOC, SCOPE, Book, agent_over, page
 
-from agent.synthesizer import Draft, Request
+from agent.draft import Draft, Request
 from agent.types import Claim
 from retrieval.types import PageRef
 from tools.regions import Quote

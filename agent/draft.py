@@ -1,0 +1,58 @@
+"""What a synthesiser works on and what it makes: a request, and a draft with quotes, nothing of it verified."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agent.question import Question
+from agent.ranking import PageRead
+from retrieval.types import Frozen, Page, PageRef
+from tools.base import ToolResult
+from tools.regions import Quote
+
+Call = Callable[[str, dict[str, Any]], Awaitable[ToolResult | None]]
+LayOut = Callable[[Sequence[PageRef]], Awaitable[Mapping[PageRef, Page]]]
+
+
+class Draft(Frozen):
+    """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
+    nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
+    that the quotes meet; `missing` are the terms that stand nowhere near them. `confidence` is the probability that the
+    answer is right; None where its writer can't tell.
+    """
+
+    answer: str | None
+    candidate: str | None
+    quotes: tuple[Quote, ...] = ()
+    statements: tuple[str, ...] = ()
+    coverage: float = 0.0
+    missing: tuple[str, ...] = ()
+    calculation: str | None = None
+    reason: str = ""
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a synthesiser works on.
+
+    `call` runs a tool within the budget; None back means that it failed or is too much. `lay_out` gives pages with the
+    layout model's blocks, at some 0.3 seconds a page that wasn't laid out before.
+    """
+
+    question: Question
+    pages: Sequence[PageRead]
+    support: float
+    call: Call
+    lay_out: LayOut
+
+
+class Synthesizer(Protocol):
+    """Writes the answer from the pages that were read."""
+
+    name: str
+
+    async def synthesise(self, request: Request) -> Draft:
+        """A draft whose every statement has a quote; without support, a draft without an answer."""
