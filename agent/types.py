@@ -94,7 +94,8 @@ class Usage(Frozen):
 class Trajectory(Frozen):
     """The whole answer: pages, regions, facts, claims, verdicts, cost.
 
-    `answer` is None when the run abstained; the best candidate it had is then kept in `candidate`.
+    `answer` is None when the run abstained; the best candidate it had is then kept in `candidate`. `confidence` is the
+    calibrated probability that the answer, or the candidate that was withheld, is right; None where nothing says so.
     `question_id` is set by whoever asks many questions, so that answers find their questions again.
     """
 
@@ -114,6 +115,7 @@ class Trajectory(Frozen):
     claims: tuple[Claim, ...] = ()
     answer: str | None
     candidate: str | None = None
+    confidence: Unit | None = None
     abstained: bool
     stop_reason: StopReason
     reason: str = ""
