@@ -97,11 +97,16 @@ def _unwritable(path: Path, error: OSError) -> Unwritable:
 
 
 def write_json(path: Path, value: BaseModel) -> None:
-    """Replace `path` by the JSON of `value` in one step, so that a reader sees the old or the new file, never half."""
+    """Replace `path` by the JSON of `value`; see `write_bytes`."""
+    write_bytes(path, value.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` in one step, so that a reader sees the old or the new file, never half."""
     partial = path.with_name(path.name + ".partial")
     try:
         with open(partial, "wb") as file:
-            file.write(value.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
