@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evaluation.metrics.risk import Risk
 from evaluation.mmlongbench.scoring import Group, Summary
+from evaluation.reading.scoring import ReadingSummary, SetSummary
 from evaluation.types import Score
 
 
@@ -34,6 +36,23 @@ def mmlongbench_report(summary: Summary) -> RenderableType:
     parts.append(_groups("by evidence source", summary.by_source))
     parts.append(_groups("by document type", summary.by_document_type))
     parts.append(_groups("by span", summary.by_span))
+    return Lines(*parts)
+
+
+def reading_report(summary: ReadingSummary) -> RenderableType:
+    """The tables of a reading run, one of the answers and one of the confidence, a column a set."""
+    failed = sum(one.failed for one in summary.sets.values())
+    parts: list[RenderableType] = [
+        Text(f"{sum(one.questions for one in summary.sets.values())} questions, {failed} failed"),
+        _by_set(summary, "answers", lambda one: one.answers),
+    ]
+    if any(one.withholding for one in summary.sets.values()):
+        parts.append(_by_set(summary, "with answers withheld below the threshold", lambda one: one.withholding or {}))
+    if summary.mode == "open":
+        parts.append(_by_set(summary, "own paragraph among all", lambda one: one.retrieval or {}))
+    parts.append(_by_set(summary, "confidence", lambda one: one.risk.scores))
+    parts.append(_by_set(summary, "seconds a question", lambda one: one.latency, unit="s"))
+    parts += [Text(f"{name}: {_operating(one.risk)}") for name, one in summary.sets.items()]
     return Lines(*parts)
 
 
@@ -71,3 +90,26 @@ def _groups(title: str, groups: Mapping[str, Group]) -> Table:
     for name, group in groups.items():
         table.add_row(name, str(group.questions), shown(group.accuracy), shown(group.all_hit_at_10))
     return table
+
+
+def _by_set(
+    summary: ReadingSummary, title: str, of: Callable[[SetSummary], Mapping[str, Score]], *, unit: str = "%"
+) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    rows: dict[str, list[str]] = {}
+    for place, (name, one) in enumerate(summary.sets.items()):
+        table.add_column(name, justify="right")
+        for score_name, score in of(one).items():
+            rows.setdefault(score_name, ["-"] * len(summary.sets))[place] = shown(score, unit)
+    for score_name, cells in rows.items():
+        table.add_row(score_name, *cells)
+    return table
+
+
+def _operating(risk: Risk) -> str:
+    """Where the answers that were given stand."""
+    point = risk.operating
+    wrong = "" if point.risk is None else f", {100 * point.risk:.1f} % of the answers wrong"
+    threshold = "" if point.threshold is None else f" at confidence {point.threshold:.2f} and above"
+    return f"{100 * point.coverage:.1f} % of the questions answered{threshold}{wrong}"

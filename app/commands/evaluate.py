@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.commands.options import JsonOption, PasswordOption, ProfileOption
+
+if TYPE_CHECKING:
+    from evaluation.reading.scoring import Mode
 
 benchmarks = typer.Typer(name="eval", help="Run a benchmark and score the trajectories.", no_args_is_help=True)
 
@@ -70,6 +73,43 @@ def mmlongbench_doc(
                 f"failed: {summary.failed}, see {run.failures.path}; the same command tries them again"
             )
     (stderr() if as_json else stdout()).print(mmlongbench_report(summary))
+    if as_json:
+        print_json(summary.model_dump_json(by_alias=True))
+
+
+@benchmarks.command("reading")
+def reading(
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="SQuAD-format file, or a folder of *.json.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the run, else out/reading[-open].")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N questions of each set only.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
+    ] = False,
+    searching: Annotated[
+        bool, typer.Option("--open", help="Search all paragraphs of a set instead of giving each question its own.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the paragraphs of SQuAD, CMRC 2018, DRCD or sets like them, and score the answers by their rules."""
+    from app.display import print_json, stderr, stdout
+    from app.progress import TerminalProgress
+    from evaluation.reading.benchmark import ReadingRun, measure, run_config
+    from evaluation.reading.reader import TrainedReader
+    from evaluation.reading.samples import limited, load_reading_sets
+    from evaluation.report import reading_report
+
+    sets = load_reading_sets(data)
+    mode: Mode = "open" if searching else "given"
+    run = ReadingRun(out or Path("out", "reading-open" if searching else "reading"))
+    reader = TrainedReader()
+    config = run_config(sets, reader, mode=mode, limit=limit)
+    with run.opened(config, resume=resume), TerminalProgress() as progress:
+        summary = measure(run, limited(sets, limit), reader, mode=mode, progress=progress)
+        if failed := sum(one.failed for one in summary.sets.values()):
+            progress.note(f"failed: {failed}, see {run.failures.path}; the same command tries them again")
+    (stderr() if as_json else stdout()).print(reading_report(summary))
     if as_json:
         print_json(summary.model_dump_json(by_alias=True))
 

@@ -1,0 +1,48 @@
+"""What answers a question from a paragraph."""
+
+from __future__ import annotations
+
+from typing import Annotated, Protocol
+
+from pydantic import Field
+
+from agent.reader.ranker import Reader
+from retrieval.embedders.e5 import E5
+from retrieval.types import Frozen
+
+
+class Answer(Frozen):
+    """What a reader makes of a question: its best words, and the probability that they are right."""
+
+    text: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+class ParagraphReader(Protocol):
+    """What answers a question from a paragraph."""
+
+    @property
+    def name(self) -> str:
+        """Name and version: answers of different readers don't end in one run."""
+
+    @property
+    def threshold(self) -> float:
+        """The confidence from which an answer is given."""
+
+    def answer(self, question: str, paragraph: str) -> Answer:
+        """The best words, also when they are probably wrong; "" only for a paragraph without words."""
+
+
+class TrainedReader:
+    """The reader that ships. It answers when it is more likely right than wrong."""
+
+    name = Reader.name
+    threshold = 0.5
+
+    def __init__(self) -> None:
+        self._reader = Reader(E5())
+
+    def answer(self, question: str, paragraph: str) -> Answer:
+        """The best words of the paragraph."""
+        found = self._reader.read(question, paragraph, keep=1)
+        return Answer(text=found.spans[0].text if found.spans else "", confidence=found.answerable)
