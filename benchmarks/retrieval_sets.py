@@ -5,8 +5,9 @@
     python benchmarks/retrieval_sets.py scale --collection DIR [--documents-made 1000]
 
 `pages`: JSON lines with `question`, `pdf` (file name) and gold `pages`; each question over its own document, and a hit
-is any gold page. `paragraphs`: SQuAD-format files, each paragraph a page of one document. `scale`: the pages of a
-collection, drawn at random into many documents of 20 pages, searched as one scope.
+is any gold page. `paragraphs`: SQuAD-format files, each paragraph a page of one document (`docsage eval reading --open`
+reads what it finds, too). `scale`: the pages of a collection, drawn at random into many documents of 20 pages, searched
+as one scope.
 """
 
 from __future__ import annotations
@@ -14,21 +15,20 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
+from evaluation.reading.corpus import corpus
+from evaluation.reading.samples import load_reading_sets
 from retrieval.collection import Collection
 from retrieval.embedders.e5 import E5
 from retrieval.search import Searcher
 from retrieval.settings import SearchSettings
 from retrieval.store import Store, StoredPage
-from retrieval.types import BBox, Document, Line, Page, PageRef, Scope
+from retrieval.types import Document, PageRef, Scope
 
-_SENTENCE = re.compile(r"(?<=[。！？\n])|(?<=[.!?]) ")
-_WHOLE = BBox(x1=0, y1=0, x2=1, y2=1)
 _QUERIES = ("total revenue of the segment", "number of employees", "long-term debt", "risk factors", "net income 2021")
 
 
@@ -60,30 +60,15 @@ def _first_hit(searcher: Searcher, item: dict[str, object], doc_ids: dict[str, s
 
 def paragraphs(path: Path) -> None:
     """Print the share of questions whose own paragraph comes first among all of a file."""
-    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
-    found = [paragraph for article in articles for paragraph in article["paragraphs"]]
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "paragraphs.sqlite")
-        store.add_document(Document(doc_id="set", kind="pdf", pages=len(found)))
-        store.put_pages(_as_page(number, text["context"]) for number, text in enumerate(found, 1))
-        searcher = Searcher(store, SearchSettings(), E5())
-        searcher.refresh("set")
-        right = [
-            bool(hits := searcher.search(asked["question"], Scope(doc_ids=("set",)), 1).hits)
-            and hits[0].ref.page == number
-            for number, paragraph in enumerate(found, 1)
-            for asked in paragraph["qas"]
-            if not asked.get("is_impossible")
-        ]
-        store.close()
-    print(
-        f"{path}: {len(found)} paragraphs, {len(right)} questions, right one first {100 * sum(right) / len(right):.1f}"
-    )
-
-
-def _as_page(number: int, text: str) -> StoredPage:
-    lines = tuple(Line(text=part, bbox=_WHOLE) for part in _SENTENCE.split(text) if part.strip())
-    return StoredPage(Page(ref=PageRef(doc_id="set", page=number), width=1, height=1, lines=lines))
+    for one in load_reading_sets(path):
+        asked = [question for question in one.questions if question.answers]
+        with corpus(one.paragraphs) as searched:
+            found = [searched.search(question.text, 1) for question in asked]
+        right = sum(hits[0].place == q.paragraph for hits, q in zip(found, asked, strict=True) if hits)
+        print(
+            f"{one.name}: {len(one.paragraphs)} paragraphs, {len(asked)} questions, "
+            f"right one first {100 * right / max(len(asked), 1):.1f}"
+        )
 
 
 def scale(folder: Path, made: int) -> None:
