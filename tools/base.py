@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from retrieval.errors import DocsageError
 from retrieval.types import Document, Frozen, Page, PageHit, PageRef, Scope, SearchResult, SignalStatus
-from tools.types import Evidence
+from tools.types import Evidence, Quote
 
 
 class ToolRetry(DocsageError):
@@ -61,8 +61,9 @@ class ToolContext:
 class ToolResult(Frozen):
     """What a call found. An empty result means "no match", which is an answer and no error.
 
-    `value` is the result of tools that compute or convert; `terms` that of the term extractor. There is no field for
-    steps, tools or budget: what a tool reads in a document can't steer the run.
+    `value` is the result of tools that compute, convert or count; `terms` that of the term extractor; `quotes` are what
+    was counted, still to be placed; `confidence` is the probability that a count is right. There is no field for steps,
+    tools or budget: what a tool reads in a document can't steer the run.
     """
 
     evidence: tuple[Evidence, ...] = ()
@@ -71,6 +72,8 @@ class ToolResult(Frozen):
     signals: tuple[SignalStatus, ...] = ()
     value: str | None = None
     terms: tuple[str, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    confidence: float | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrieval.types import BBox, Block, Frozen, Page, PageRef
+from retrieval.types import BBox, Block, Page
 from tools.base import evidence_id
-from tools.types import Evidence, EvidenceKind, Region, region_kind
+from tools.types import Evidence, Region, region_kind
+from tools.types import Quote as Quote
 
 _INSIDE = 0.5
 _CAPTION_GAP = 0.06
-
-
-class Quote(Frozen):
-    """Text on a page and the indices of the page's lines that it stands on; `answer` is the part of it that matters."""
-
-    page: PageRef
-    lines: tuple[int, ...]
-    text: str
-    kind: EvidenceKind = "sentence"
-    score: float = 0.0
-    basis: str = "question terms"
-    context: str = ""
-    answer: str = ""
 
 
 def located(quote: Quote, region: Region, *, origin: str = "region_locator") -> Evidence:

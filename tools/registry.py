@@ -46,6 +46,12 @@ def _calculator() -> Tool:
     return Calculator()
 
 
+def _inventory() -> Tool:
+    from tools.inventory import Inventory
+
+    return Inventory()
+
+
 TOOLS: dict[str, Callable[[], Tool]] = {
     "page_reader": _page_reader,
     "page_retriever": _page_retriever,
@@ -53,6 +59,7 @@ TOOLS: dict[str, Callable[[], Tool]] = {
     "char_normalizer": _char_normalizer,
     "term_extractor": _term_extractor,
     "calculator": _calculator,
+    "inventory": _inventory,
 }
 
 

@@ -36,6 +36,19 @@ class Evidence(Frozen):
     context: str = ""
 
 
+class Quote(Frozen):
+    """Text on a page and the indices of the page's lines that it stands on; `answer` is the part of it that matters."""
+
+    page: PageRef
+    lines: tuple[int, ...]
+    text: str
+    kind: EvidenceKind = "sentence"
+    score: float = 0.0
+    basis: str = "question terms"
+    context: str = ""
+    answer: str = ""
+
+
 def region_kind(kind: BlockKind) -> RegionKind:
     """The kind of the region that a block of this kind makes."""
     return kind
