@@ -34,7 +34,7 @@ def plot_risk(path: Path, title: str, risks: Mapping[str, Risk]) -> bool:
 
 
 def _chart(title: str, risks: Mapping[str, Risk]) -> Any:
-    """An empty plot, its axes in per cent and long enough for all curves. Nothing is loaded from the network when it is shown."""
+    """An empty plot, its axes in per cent and long enough for all curves. Shown, it loads nothing from the network."""
     import pygal
     from pygal.style import Style
 

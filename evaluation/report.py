@@ -28,11 +28,15 @@ def mmlongbench_report(summary: Summary) -> RenderableType:
         ("answers", summary.answers, "%"),
         ("cited pages", summary.pages, "%"),
         ("abstention", summary.abstention, "%"),
+        ("regions of right answers", summary.grounding, "%"),
+        ("confidence", summary.risk.scores if summary.risk else None, "%"),
         ("latency of an answer", summary.latency, "s"),
         ("latency of a search", summary.search_latency, "s"),
     ):
         if scores is not None:
             parts.append(_scores(title, scores, unit))
+    if summary.risk is not None:
+        parts.append(Text(_operating(summary.risk)))
     parts.append(_groups("by evidence source", summary.by_source))
     parts.append(_groups("by document type", summary.by_document_type))
     parts.append(_groups("by span", summary.by_span))

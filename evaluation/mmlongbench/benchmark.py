@@ -12,6 +12,7 @@ from agent.types import Trajectory
 from evaluation.folder import RunConfig
 from evaluation.mmlongbench.samples import Sample, document_paths
 from evaluation.mmlongbench.scoring import Summary, judge, summarise
+from evaluation.plots import RISK_PLOT, plot_risk
 from evaluation.records import write_json
 from evaluation.run import Run, failure_of
 from evaluation.types import Question, Ranked
@@ -44,10 +45,12 @@ def measure(
     collection: Collection,
     agent: Asker | None,
     progress: Progress | None = None,
+    threshold: float | None = None,
 ) -> Summary:
     """Read, search, ask and score `samples` within an opened run; without an agent only the search is measured.
 
-    What the run's files hold already isn't done again, so a complete run is only scored. Writes `summary.json`.
+    What the run's files hold already isn't done again, so a complete run is only scored. Writes `summary.json` and the
+    risk-coverage plot; `threshold` is the confidence from which the agent answers, to be marked there.
     """
     shown = progress or Silent()
     documents = _read(run, data, samples, collection, shown)
@@ -60,10 +63,18 @@ def measure(
     if agent is not None:
         answering = agent
         run.ask(questions, lambda question: answering.ask(question.text, question.scope), progress=shown)
-    judged = judge(samples, documents=documents, rankings=run.ranked.read(), trajectories=run.trajectories.read())
+    judged = judge(
+        samples,
+        documents=documents,
+        rankings=run.ranked.read(),
+        trajectories=run.trajectories.read(),
+        page_of=collection.page,
+    )
     asked = agent is not None
-    summary = summarise(judged, run.open_failures(asked=asked), asked=asked)
+    summary = summarise(judged, run.open_failures(asked=asked), asked=asked, threshold=threshold)
     write_json(run.out / "summary.json", summary)
+    if summary.risk is not None:
+        plot_risk(run.out / RISK_PLOT, "Risk and coverage", {"MMLongBench-Doc": summary.risk})
     return summary
 
 

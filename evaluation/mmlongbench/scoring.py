@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -10,15 +9,19 @@ from pydantic import Field
 
 from agent.types import Trajectory
 from evaluation.metrics.abstention import Abstention, abstention_scores
+from evaluation.metrics.grounding import Grounding, PageOf, grounding_of, grounding_scores
 from evaluation.metrics.latency import latency_scores
-from evaluation.metrics.mmlongbench import NOT_ANSWERABLE, ScoredAnswer, accuracy, f1, score_answer
+from evaluation.metrics.mmlongbench import ScoredAnswer, accuracy, f1, score_answer
 from evaluation.metrics.pages import CitedPages, page_scores
 from evaluation.metrics.retrieval import RankedPages, retrieval_scores
+from evaluation.metrics.risk import Judgement, Risk, risk_of
 from evaluation.mmlongbench.samples import Sample
+from evaluation.mmlongbench.short_answers import short_answer, short_form
 from evaluation.types import Failure, Ranked, Score
 from retrieval.types import Document, Frozen, PageRef
 
-_GROUPED_NUMBER = re.compile(r"[$€£¥]?\s?(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?)(\s?%)?")
+RIGHT = 0.5
+"""An answer with this score is right, for what counts right answers: a text that is half the gold one, a number."""
 
 
 class Group(Frozen):
@@ -32,10 +35,12 @@ class Group(Frozen):
 class Summary(Frozen):
     """What a run came to. Questions without a trajectory count as wrong; `answers` is None when nothing was asked.
 
+    `answers` has the benchmark's accuracy and F1, and the accuracy of answerable and unanswerable questions apart.
+    `grounding` is that of the right answers. `risk` takes the best candidates of abstentions for answers, too.
     `unreachable` counts questions with a gold page that their document doesn't have: they can't be retrieved in full.
     """
 
-    schema_version: Literal["docsage.summary/1"] = Field(default="docsage.summary/1", alias="schema")
+    schema_version: Literal["docsage.summary/2"] = Field(default="docsage.summary/2", alias="schema")
     benchmark: Literal["mmlongbench-doc"] = "mmlongbench-doc"
     questions: int
     answered: int
@@ -47,6 +52,8 @@ class Summary(Frozen):
     pages: dict[str, Score] | None
     answers: dict[str, Score] | None
     abstention: dict[str, Score] | None
+    grounding: dict[str, Score] | None
+    risk: Risk | None
     latency: dict[str, Score] | None
     search_latency: dict[str, Score]
     by_source: dict[str, Group]
@@ -55,13 +62,18 @@ class Summary(Frozen):
 
 
 class Judged(Frozen):
-    """One sample with what is known of it: document, ranking, trajectory and score, each where there is one."""
+    """One sample with what is known of it: document, ranking, trajectory and score, each where there is one.
+
+    `best` scores the answer that was given or withheld; `grounding` is there for right answers only.
+    """
 
     sample: Sample
     document: Document | None
     ranking: Ranked | None
     trajectory: Trajectory | None
     scored: ScoredAnswer
+    best: ScoredAnswer | None = None
+    grounding: Grounding | None = None
 
     @property
     def gold_pages(self) -> frozenset[PageRef]:
@@ -93,29 +105,20 @@ class Judged(Frozen):
         return Abstention(answerable=not self.sample.may_abstain, abstained=abstained)
 
     @property
+    def judgement(self) -> Judgement:
+        """The confidence in the best answer and whether it is right; the verifier's where the agent says none."""
+        trajectory = self.trajectory
+        if trajectory is None or self.best is None:
+            return Judgement(confidence=None, right=False, given=False)
+        confidence = trajectory.report.confidence if trajectory.confidence is None else trajectory.confidence
+        return Judgement(confidence=confidence, right=self.best.score >= RIGHT, given=not trajectory.abstained)
+
+    @property
     def _pages(self) -> tuple[int, ...]:
         return self.sample.pages if self.sample.answerable else ()
 
     def _exists(self, page: int) -> bool:
         return page >= 1 and (self.document is None or page <= self.document.pages)
-
-
-def short_answer(trajectory: Trajectory) -> str:
-    """The answer as the scorer reads it: "Not answerable" for an abstention, a bare number without digit grouping.
-
-    The benchmark has a language model bring answers into its formats first; here a number is written as Python does
-    ("$1,250" is "1250"), and a list answer as a Python list. Nothing of the gold answer is looked at.
-    """
-    if trajectory.abstained or trajectory.answer is None:
-        return NOT_ANSWERABLE
-    answer = trajectory.answer.strip()
-    number = _GROUPED_NUMBER.fullmatch(answer)
-    if number:
-        return number[1].replace(",", "") + ("%" if number[2] else "")
-    if trajectory.plan.answer_type == "list":
-        items = [item.strip(" .") for item in re.split(r"[;\n]|,(?!\d{3}\b)|，|、|\band\b", answer)]
-        return repr([item for item in items if item])
-    return answer
 
 
 def judge(
@@ -124,27 +127,42 @@ def judge(
     documents: Mapping[str, Document],
     rankings: Sequence[Ranked],
     trajectories: Sequence[Trajectory],
+    page_of: PageOf,
 ) -> list[Judged]:
     """Every sample with its ranking, trajectory and score. Without a trajectory it scores 0, whatever its gold."""
     ranked = {r.id: r for r in rankings}
     answered = {t.question_id: t for t in trajectories}
     return [
-        Judged(
-            sample=sample,
-            document=documents.get(sample.document),
-            ranking=ranked.get(sample.id),
-            trajectory=answered.get(sample.id),
-            scored=_score(sample, answered.get(sample.id)),
-        )
+        _judged(sample, documents.get(sample.document), ranked.get(sample.id), answered.get(sample.id), page_of)
         for sample in samples
     ]
 
 
-def summarise(judged: Sequence[Judged], failures: Mapping[str, Failure], *, asked: bool) -> Summary:
-    """All numbers of a run; `asked` is False for a run that only searched."""
+def _judged(
+    sample: Sample, document: Document | None, ranking: Ranked | None, trajectory: Trajectory | None, page_of: PageOf
+) -> Judged:
+    scored = _score(sample, trajectory)
+    right = trajectory is not None and not trajectory.abstained and sample.answerable and scored.score >= RIGHT
+    return Judged(
+        sample=sample,
+        document=document,
+        ranking=ranking,
+        trajectory=trajectory,
+        scored=scored,
+        best=_best(sample, trajectory, scored),
+        grounding=grounding_of(trajectory, page_of) if trajectory is not None and right else None,
+    )
+
+
+def summarise(
+    judged: Sequence[Judged], failures: Mapping[str, Failure], *, asked: bool, threshold: float | None = None
+) -> Summary:
+    """All numbers of a run; `asked` is False for a run that only searched.
+
+    `threshold` is the confidence from which the agent answers, where it goes by one.
+    """
     trajectories = [j.trajectory for j in judged if j.trajectory is not None]
     kinds = [failures[j.sample.id].kind for j in judged if j.sample.id in failures]
-    answers = [j.scored for j in judged]
     return Summary(
         questions=len(judged),
         answered=sum(not t.abstained for t in trajectories),
@@ -154,14 +172,41 @@ def summarise(judged: Sequence[Judged], failures: Mapping[str, Failure], *, aske
         unreachable=sum(j.unreachable > 0 for j in judged),
         retrieval=retrieval_scores([j.ranked_pages for j in judged]),
         pages=page_scores([j.cited_pages for j in judged]) if asked else None,
-        answers={"accuracy": accuracy(answers), "f1": f1(answers)} if asked else None,
+        answers=_answer_scores(judged) if asked else None,
         abstention=abstention_scores([j.abstention for j in judged]) if asked else None,
+        grounding=grounding_scores([j.grounding for j in judged if j.grounding is not None]) if asked else None,
+        risk=risk_of([j.judgement for j in judged], threshold=threshold) if asked else None,
         latency=latency_scores([t.usage.seconds for t in trajectories]) if asked else None,
         search_latency=latency_scores([j.ranking.seconds for j in judged if j.ranking is not None]),
         by_source=_groups(judged, lambda s: s.sources, asked=asked),
         by_document_type=_groups(judged, lambda s: (s.doc_type,), asked=asked),
         by_span=_groups(judged, lambda s: (s.span,), asked=asked),
     )
+
+
+def _answer_scores(judged: Sequence[Judged]) -> dict[str, Score]:
+    def apart(*, answerable: bool) -> Score:
+        of = "answerable questions" if answerable else "unanswerable questions"
+        return Score.mean((j.scored.score for j in judged if j.sample.answerable == answerable), of=of)
+
+    answers = [j.scored for j in judged]
+    return {
+        "accuracy": accuracy(answers),
+        "f1": f1(answers),
+        "accuracy_answerable": apart(answerable=True),
+        "accuracy_unanswerable": apart(answerable=False),
+    }
+
+
+def _best(sample: Sample, trajectory: Trajectory | None, scored: ScoredAnswer) -> ScoredAnswer | None:
+    """The score of the answer that was given, or of the candidate that was withheld; None where there is neither."""
+    if trajectory is None or not trajectory.abstained:
+        return None if trajectory is None else scored
+    if trajectory.candidate is None:
+        return None
+    withheld = short_form(trajectory.candidate, trajectory.question, trajectory.plan.answer_type)
+    score = score_answer(sample.answer, withheld, sample.answer_format)
+    return ScoredAnswer(gold=sample.answer, prediction=withheld, score=score)
 
 
 def _score(sample: Sample, trajectory: Trajectory | None) -> ScoredAnswer:

@@ -16,7 +16,8 @@ from agent.types import Trajectory
 from evaluation.mmlongbench.benchmark import measure, run_config
 from evaluation.mmlongbench.golden import compare
 from evaluation.mmlongbench.samples import load_samples
-from evaluation.mmlongbench.scoring import Summary, short_answer
+from evaluation.mmlongbench.scoring import Summary
+from evaluation.mmlongbench.short_answers import short_answer
 from evaluation.report import mmlongbench_report
 from evaluation.run import Run
 from retrieval.collection import Collection
@@ -171,7 +172,7 @@ def test_searching_alone_leaves_answers_without_a_score(data: Path, tmp_path: Pa
         ("312", "number", "312"),
         ("$1,250.50", "money", "1250.50"),
         ("41,190", "number", "41190"),
-        ("12.5 %", "percent", "12.5 %"),
+        ("12.5 %", "percent", "12.5%"),
         ("1,234%", "percent", "1234%"),
         ("red, green and blue", "list", "['red', 'green', 'blue']"),
         ("红、绿", "list", "['红', '绿']"),

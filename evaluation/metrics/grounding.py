@@ -1,0 +1,117 @@
+"""Whether the regions that a right answer cites hold its evidence, and how large they are. Checked by rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+from statistics import median
+
+from agent.types import Trajectory
+from agent.values import values
+from evaluation.metrics.quantities import quantity
+from evaluation.types import Score
+from retrieval.text.passages import joined
+from retrieval.types import BBox, Frozen, Page, PageRef
+from tools.characters import normalize
+
+PageOf = Callable[[PageRef], Page]
+_GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_PER_CENT = re.compile(r"\*\s*100\s*$")
+_ITEMS = re.compile(r"[;\n；、]")
+_EDGES = " \t.,;:!?。，；：！？\"'“”‘’()[]…"
+
+
+class Grounding(Frozen):
+    """Whether the cited regions hold what was sought, and the share of the page that each of them covers.
+
+    `held` is None where the rule can't tell: "yes" and "no" stand nowhere in the evidence.
+    """
+
+    held: bool | None
+    areas: tuple[float, ...]
+
+
+def grounding_of(trajectory: Trajectory, page_of: PageOf) -> Grounding:
+    """Look for the answer's value, or for every operand of its calculation, in the text of the cited regions.
+
+    A region's text are the lines of its page whose centre lies in its block. Each value has to stand in one of them.
+    """
+    texts = [_text_in(page_of(region.page_ref), region.block) for region in trajectory.regions]
+    areas = tuple(region.block.area for region in trajectory.regions)
+    if trajectory.answer is None or trajectory.plan.answer_type == "yes_no":
+        return Grounding(held=None, areas=areas)
+    sought = _operands(trajectory) or _stated(trajectory)
+    return Grounding(held=all(any(holds(text, value) for text in texts) for value in sought), areas=areas)
+
+
+def grounding_scores(items: Sequence[Grounding]) -> dict[str, Score]:
+    """`held`: share of the answers whose regions hold their evidence, `missing` where the rule can't tell.
+    `median_area`: of all their regions, as a share of the page.
+    """
+    told = [item.held for item in items if item.held is not None]
+    areas = [area for item in items for area in item.areas]
+    return {
+        "held": Score.mean(map(float, told), of="right answers to look for", missing=len(items) - len(told)),
+        "median_area": Score(value=median(areas), n=len(areas)) if areas else Score.nothing("no cited regions"),
+    }
+
+
+def holds(text: str, value: str) -> bool:
+    """Whether a text holds a value as whole words, case, digit grouping, width and Chinese script aside.
+
+    A number with a unit is also held by the equal number without it, or with it in other words ("三百" and "300").
+    """
+    folded, wanted = _folded(text), _folded(value).strip(_EDGES)
+    if not wanted:
+        return False
+    words = r"\s*".join(map(re.escape, wanted.split()))
+    if re.search(rf"(?<![0-9a-z])(?<!\d[.,]){words}(?![0-9a-z])(?![.,]\d)", folded):
+        return True
+    number = quantity(wanted)
+    return number is not None and any(number.same(other) for other in values(folded))
+
+
+def _folded(text: str) -> str:
+    return " ".join(_GROUPING.sub("", normalize(text).text.lower()).split())
+
+
+def _text_in(page: Page, box: BBox) -> str:
+    return joined([line.text for line in page.lines if _inside(line.bbox, box)])
+
+
+def _inside(line: BBox, box: BBox) -> bool:
+    x, y = (line.x1 + line.x2) / 2, (line.y1 + line.y2) / 2
+    return box.x1 <= x <= box.x2 and box.y1 <= y <= box.y2
+
+
+def _stated(trajectory: Trajectory) -> list[str]:
+    """What the answer says: its items for a list, else the whole."""
+    answer = trajectory.answer or ""
+    items: Iterable[str] = _ITEMS.split(answer) if trajectory.plan.answer_type == "list" else (answer,)
+    return [item for item in items if item.strip(_EDGES)] or [answer]
+
+
+def _operands(trajectory: Trajectory) -> list[str]:
+    """The operands of the calculation ("b - a = result") that gave the answer; none when it was not calculated."""
+    for evidence in trajectory.evidence:
+        if evidence.kind != "calculation" or "=" not in evidence.text:
+            continue
+        expression, result = evidence.text.rsplit("=", 1)
+        if _rounds_to(result.strip(), trajectory.answer or ""):
+            return _NUMBER.findall(_PER_CENT.sub("", expression.strip()))
+    return []
+
+
+def _rounds_to(result: str, answer: str) -> bool:
+    """Whether an answer is a result, rounded to the answer's decimals."""
+    found = quantity(answer)
+    if found is None or found.number is None:
+        return False
+    try:
+        exact = Decimal(result)
+    except InvalidOperation:
+        return False
+    places = -int(found.number.as_tuple().exponent)
+    return abs(abs(exact) - abs(found.number)) <= Decimal(10) ** -places / 2
