@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from statistics import median
 
 from agent.types import Trajectory
 from agent.values import values
-from evaluation.metrics.quantities import quantity
+from evaluation.metrics.answer_forms import listed, quantity
 from evaluation.types import Score
 from retrieval.text.passages import joined
 from retrieval.types import BBox, Frozen, Page, PageRef
 from tools.characters import normalize
 
-PageOf = Callable[[PageRef], Page]
+PageOf = Callable[[PageRef], Page | None]
+"""Gives a page as read; None for a page that isn't there any more."""
 _GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _PER_CENT = re.compile(r"\*\s*100\s*$")
-_ITEMS = re.compile(r"[;\n；、]")
 _EDGES = " \t.,;:!?。，；：！？\"'“”‘’()[]…"
 
 
 class Grounding(Frozen):
     """Whether the cited regions hold what was sought, and the share of the page that each of them covers.
 
-    `held` is None where the rule can't tell: "yes" and "no" stand nowhere in the evidence.
+    `held` is None where the rule can't tell: "yes" and "no" stand nowhere in the evidence, and a page may have gone.
     """
 
     held: bool | None
@@ -38,10 +38,11 @@ def grounding_of(trajectory: Trajectory, page_of: PageOf) -> Grounding:
 
     A region's text are the lines of its page whose centre lies in its block. Each value has to stand in one of them.
     """
-    texts = [_text_in(page_of(region.page_ref), region.block) for region in trajectory.regions]
     areas = tuple(region.block.area for region in trajectory.regions)
-    if trajectory.answer is None or trajectory.plan.answer_type == "yes_no":
+    pages = [page_of(region.page_ref) for region in trajectory.regions]
+    if trajectory.answer is None or trajectory.plan.answer_type == "yes_no" or None in pages:
         return Grounding(held=None, areas=areas)
+    texts = [_text_in(page, r.block) for page, r in zip(pages, trajectory.regions, strict=True) if page is not None]
     sought = _operands(trajectory) or _stated(trajectory)
     return Grounding(held=all(any(holds(text, value) for text in texts) for value in sought), areas=areas)
 
@@ -89,8 +90,7 @@ def _inside(line: BBox, box: BBox) -> bool:
 def _stated(trajectory: Trajectory) -> list[str]:
     """What the answer says: its items for a list, else the whole."""
     answer = trajectory.answer or ""
-    items: Iterable[str] = _ITEMS.split(answer) if trajectory.plan.answer_type == "list" else (answer,)
-    return [item for item in items if item.strip(_EDGES)] or [answer]
+    return (listed(answer) if trajectory.plan.answer_type == "list" else []) or [answer]
 
 
 def _operands(trajectory: Trajectory) -> list[str]:

@@ -68,7 +68,7 @@ def measure(
         documents=documents,
         rankings=run.ranked.read(),
         trajectories=run.trajectories.read(),
-        page_of=collection.page,
+        page_of=collection.store.page,
     )
     asked = agent is not None
     summary = summarise(judged, run.open_failures(asked=asked), asked=asked, threshold=threshold)

@@ -6,8 +6,9 @@ import re
 
 from agent.question import analyse
 from agent.types import AnswerType, Trajectory
+from evaluation.metrics.answer_forms import listed, quantity
 from evaluation.metrics.mmlongbench import NOT_ANSWERABLE
-from evaluation.metrics.quantities import plain, quantity
+from tools.arithmetic import plain
 
 _GROUPED_NUMBER = re.compile(r"[$€£¥]?\s?(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?)(\s?%)?")
 _NUMERIC: tuple[AnswerType, ...] = ("number", "count", "money", "percent")
@@ -35,8 +36,7 @@ def short_form(answer: str, question: str, answer_type: AnswerType) -> str:
     if grouped:
         return grouped[1].replace(",", "") + ("%" if grouped[2] else "")
     if answer_type == "list":
-        items = [item.strip(" .") for item in re.split(r"[;\n]|,(?!\d{3}\b)|，|、|\band\b", answer)]
-        return repr([item for item in items if item])
+        return repr(listed(answer))
     return answer
 
 
@@ -45,5 +45,6 @@ def _bare_number(answer: str, question: str) -> str | None:
     if found is None or found.number is None:
         return None
     wanted = _SCALES.get(analyse(question).unit or "", 1)
-    scale = 1 if found.scale == wanted else found.scale
-    return plain(found.number * scale) + ("%" if found.kind == "percent" else "")
+    unscaled = found.scale in (1, wanted)
+    number = f"{found.number:f}" if unscaled else plain(found.number * found.scale)
+    return number + ("%" if found.kind == "percent" else "")
