@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from agent.matching import is_chinese
+from agent.scales import UNIT_NOTE
 from agent.tables import Cell, Row, rows_of
 from retrieval.types import BBox, Block, BlockKind, Frozen, Page, PageRef
 from tools.types import EvidenceKind
@@ -15,11 +16,6 @@ _SPLIT = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[\"“‘(]?[A-Z0-9\u3400-\u9f
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Figs|vs|etc|al|Inc|Corp|Co|Ltd|Jr|Sr|U\.S|e\.g|i\.e|cf|pp|Vol|Sec|Eq)"
     r"|\b[A-Z])\.$"
-)
-_UNIT_NOTE = re.compile(
-    r"\(?[^()\n]{0,40}\bin (?:US )?(?:\$ ?|dollars )?(?:thousands|millions|billions)\b[^()\n]{0,60}\)?"
-    r"|\(\$ ?(?:thousands|millions?|billions?)[^)]*\)|单位[：:]?\s*\S{1,6}",
-    re.IGNORECASE,
 )
 _WORD = re.compile(r"\w")
 _TERMINAL = frozenset(".!?:;。！？：；")
@@ -39,6 +35,7 @@ class Unit(Frozen):
     heading: str = ""
     note: str = ""
     label: str = ""
+    section: str = ""
     cells: tuple[Cell, ...] = ()
 
 
@@ -53,25 +50,31 @@ def units_of(page: Page) -> tuple[Unit, ...]:
 def _units(page: Page, rows: list[Row], *, furniture: bool) -> tuple[Unit, ...]:
     """The units with or without those of headers and footers."""
     taken = {i for row in rows for i in row.lines}
-    note = unit_note(page)
+    notes = unit_notes(page)
     found: list[Unit] = []
     heading = ""
     heads: dict[int, str] = {}
     for block in _blocks(page):
         heads |= dict.fromkeys(block.lines, heading)
-        if block.kind == "heading" and not _UNIT_NOTE.fullmatch(text := _join(page, block.lines)[0]):
+        if block.kind == "heading" and not UNIT_NOTE.fullmatch(text := _join(page, block.lines)[0]):
             heading = text[:200]
         if furniture or block.kind not in ("header", "footer"):
             found += _block_units(page, block, heading if block.kind != "heading" else "", taken)
-    found += [_row_unit(page, row, heads.get(row.lines[0], ""), note) for row in rows]
+    found += [_row_unit(page, row, heads.get(row.lines[0], ""), _note_for(notes, row.lines[0])) for row in rows]
     found.sort(key=lambda unit: unit.lines[0])
     return tuple(unit.model_copy(update={"order": number}) for number, unit in enumerate(found))
 
 
-def unit_note(page: Page) -> str:
-    """What the page says about the unit of its amounts, such as "(in millions)"; empty when it says nothing."""
-    match = _UNIT_NOTE.search(page.text)
-    return match.group().strip("() ") if match else ""
+def unit_notes(page: Page) -> tuple[tuple[int, str], ...]:
+    """What the page says about the units of its amounts, such as "in millions", by line from top to bottom."""
+    matches = ((i, UNIT_NOTE.search(line.text)) for i, line in enumerate(page.lines))
+    return tuple((i, match.group().strip("()（） ")) for i, match in matches if match)
+
+
+def _note_for(notes: tuple[tuple[int, str], ...], line: int) -> str:
+    """The note that holds for a line: the last one above it, else the first one below."""
+    above = [note for at, note in notes if at <= line]
+    return above[-1] if above else notes[0][1] if notes else ""
 
 
 def _blocks(page: Page) -> list[Block]:
@@ -139,10 +142,11 @@ def _row_unit(page: Page, row: Row, heading: str, note: str) -> Unit:
         text=row.text,
         lines=row.lines,
         order=0,
-        context=" | ".join(part for part in (heading, heads, note) if part),
+        context=" | ".join(part for part in (heading, row.section, heads, note) if part),
         heading=heading,
         note=note,
         label=row.label,
+        section=row.section,
         cells=row.cells,
     )
 

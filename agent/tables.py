@@ -1,25 +1,31 @@
-"""Rows of tables, from where lines stand on a page: a label, its cells, and the head above each cell."""
+"""Rows of tables, from where lines stand on a page: a label under its section, its cells, and the head above each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from agent.grid import CELL, Piece, Strip, has_number, is_value, strip, visual_rows
+from agent.heads import Column, columns_of, heads_of, place_of
+from agent.labels import Sections, continues, joins
+from agent.scales import UNIT_NOTE
 from agent.values import values, years
-from retrieval.types import BBox, Block, Page
+from retrieval.types import Block, Page
 from tools.terms import STOP_WORDS
 
-_CELL = re.compile(
-    r"[\s$€£¥￥(\[+–—−-]*(?:US\$)?\s*(?:\d[\d,.]*|\.\d+)\s*(?:%|％|x|bps|pts?|[KMBkmb]|[万亿]?[元人个次项名天件]|[万亿])?[\s)\]*†‡%]*(?:\(\d\))?|[–—-]+|[Nn]/?[AaMm]\.?|[✓✗√×]"
-)
 _INLINE = re.compile(r"(?P<label>.*?[^\W\d_].*?)(?P<cells>(?:[\s.…:$]+[$€£¥(]*[–-]?\d[\d,.]*[%)]*)+)\s*$")
 _TOKEN = re.compile(r"[$€£¥(]*[–-]?\d[\d,.]*[%)]*")
-_SIGN = re.compile(r"[$€£¥￥%()\s]+")
+_KEYED = re.compile(r"(?P<label>[^\W\d_][^:：]{1,60})[:：]\s*(?P<value>\S.{0,24})")
 # Leader dots and footnote marks are no part of a label.
 _LEADERS = re.compile(r"(?:(?:\s*[.…_]){3,}|\s*\((?:\d{1,2}|[a-z])\))\s*$")
+_MARK = re.compile(r"\(?(?:\d|[a-z])\)|[*†‡]+")
 _LETTER = re.compile(r"[^\W\d_]")
-_HEAD_ROWS = 60
+_INDENT = 0.05
+_MARK_GAP = 0.03
+_LONG_HEAD = 70
+_LONG_CELL = 40
+_LINED_UP = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +39,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled row and the indices of the page's lines it is made of."""
+    """A labelled row, the section of the table that it is in, and the indices of the page's lines it is made of."""
 
     label: str
     cells: tuple[Cell, ...]
     lines: tuple[int, ...]
+    section: str = ""
 
     @property
     def text(self) -> str:
@@ -46,191 +53,285 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A line, or one token of a line that holds several, with its horizontal extent."""
+class _Parsed:
+    """A visual row: its label pieces and its cells; no cells in a row of text, no label in a row that goes on."""
 
-    text: str
-    line: int
-    left: float
-    right: float
+    label: Strip
+    cells: Strip
+
+    @property
+    def text(self) -> str:
+        return _LEADERS.sub("", " ".join(piece.text for piece in self.label)).strip(" .…")
+
+
+@dataclass(frozen=True, slots=True)
+class _Zone:
+    """Visual rows that may be one table. `block` says that the layout takes them for one."""
+
+    strips: list[Strip]
+    block: bool
+
+    @property
+    def left(self) -> float:
+        return min(row[0].left for row in self.strips)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """The columns of a table and their heads, for a table below it that has none of its own."""
+
+    columns: list[Column]
+    heads: list[str]
 
 
 def rows_of(page: Page) -> list[Row]:
     """The rows of a horizontal page, top to bottom: a label with values to its right, or any row of a table block."""
     if page.writing == "vertical" or not page.lines:
         return []
-    tables = {i: block for block in page.blocks if block.kind == "table" for i in block.lines}
-    visual = _visual_rows(page)
-    starts = _body_starts(page, visual, tables)
     found: list[Row] = []
-    for number, indices in enumerate(visual):
-        row = _row(page, indices, tables)
-        if row is None:
-            continue
-        label, label_lines, pieces = row
-        table = tables.get(pieces[0].line)
-        if table is None:
-            above = visual[max(number - _HEAD_ROWS, 0) : number]
-        elif number < starts[table.lines]:
-            continue
-        else:
-            head_rows = visual[: starts[table.lines]]
-            above = [kept for row in head_rows if (kept := [i for i in row if tables.get(i) is table])]
-        cells = _with_heads(page, pieces, above)
-        found.append(
-            Row(
-                label=_LEADERS.sub("", label),
-                cells=cells,
-                lines=tuple(sorted({*label_lines, *(p.line for p in pieces)})),
-            )
-        )
+    above: _Heading | None = None
+    for zone in _zones(page):
+        rows, heading = _zone_rows(zone, above)
+        found += rows
+        above = heading or above
     return found
 
 
-def _body_starts(page: Page, visual: list[list[int]], tables: Mapping[int, Block]) -> dict[tuple[int, ...], int]:
-    """For each table, the visual row where its head ends: its first row of values, else its second row."""
-    starts: dict[tuple[int, ...], int] = {}
-    seconds: dict[tuple[int, ...], int] = {}
-    for number, indices in enumerate(visual):
-        for table in {id(tables[i]): tables[i] for i in indices if i in tables}.values():
-            texts = [page.lines[i].text.strip() for i in indices if tables.get(i) is table]
-            seconds.setdefault(table.lines, number + 1)
-            if table.lines not in starts and _is_body(texts):
-                starts[table.lines] = number
-    return {**seconds, **starts}
+def _zones(page: Page) -> list[_Zone]:
+    """Each table block, and what stands outside of them between lines of prose, from top to bottom."""
+    tables = [block for block in page.blocks if block.kind == "table"]
+    home = {i: number for number, table in enumerate(tables) for i in _members(page, table)}
+    zones = []
+    for number in range(len(tables)):
+        strips = [strip(page, row) for row in visual_rows(page, (i for i, at in home.items() if at == number))]
+        zones.append(_Zone([row for row in strips if row], True))
+    current: list[Strip] = []
+    for row in visual_rows(page, (i for i in range(len(page.lines)) if i not in home)):
+        pieces = strip(page, row)
+        if pieces and _is_prose(pieces):
+            zones.append(_Zone(current, False))
+            current = []
+        elif pieces:
+            current.append(pieces)
+    zones.append(_Zone(current, False))
+    return sorted((zone for zone in zones if zone.strips), key=lambda zone: zone.strips[0][0].top)
 
 
-def _is_body(texts: list[str]) -> bool:
-    """Whether a row of a table has values: numbers, or days beside a label. Years and full dates are heads."""
-    if any(_CELL.fullmatch(text) and re.search(r"\d", text) and not years(text) for text in texts):
+def _members(page: Page, table: Block) -> Iterable[int]:
+    """The lines of a table, and those that stand inside its box though the layout left them out."""
+    box, own = table.bbox, set(table.lines)
+    for i, line in enumerate(page.lines):
+        x, y = (line.bbox.x1 + line.bbox.x2) / 2, (line.bbox.y1 + line.bbox.y2) / 2
+        if i in own or (box.x1 <= x <= box.x2 and box.y1 <= y <= box.y2):
+            yield i
+
+
+def _is_prose(row: Strip) -> bool:
+    """Whether a row is running text: one long line that says more than it labels."""
+    text = row[0].text
+    words = text.lower().split()
+    spoken = sum(word.strip(",.;()") in STOP_WORDS for word in words)
+    return len(row) == 1 and len(text) > _LONG_HEAD and spoken >= 4 and _inline(row[0], False) is None
+
+
+def _zone_rows(zone: _Zone, above: _Heading | None) -> tuple[list[Row], _Heading | None]:
+    """The rows of a zone, and its columns with their last heads; those of `above` where it has none and lines up."""
+    parsed = [_parse(row, zone) for row in zone.strips]
+    start = _body_start(zone, parsed)
+    if start is None:
+        return [], None
+    numeric = any(has_number(cell.text) for row in parsed[start:] for cell in row.cells)
+    columns = columns_of([_short(row.cells) for row in parsed[start:] if row.label and row.cells])
+    heads = heads_of(_above(zone, parsed, start, columns), columns)
+    if not any(heads) and above is not None and _line_up(columns, above.columns):
+        heads = above.heads
+    builder = _Builder(columns, heads, zone.block)
+    fresh: list[Strip] = []
+    for number, (row, pieces) in enumerate(zip(parsed, zone.strips, strict=True)):
+        if number < start:
+            if _only_label(pieces, columns, zone.left):
+                builder.text_row(pieces)
+            continue
+        if numeric and _is_head(row):
+            fresh.append(pieces)
+            continue
+        if fresh:
+            builder.heads, fresh = heads_of(fresh, columns), []
+        if row.cells:
+            builder.value_row(row)
+        elif row.label and _only_label(row.label, columns, zone.left):
+            builder.text_row(row.label)
+    return builder.rows, _Heading(columns, builder.heads)
+
+
+def _short(cells: Strip) -> Strip:
+    return tuple(cell for cell in cells if len(cell.text) <= _LONG_CELL)
+
+
+def _above(zone: _Zone, parsed: Sequence[_Parsed], start: int, columns: Sequence[Column]) -> list[Strip]:
+    """The head rows above the first row of values, without long lines of text and what stands in the label's column."""
+    kept = []
+    for row in zone.strips[:start]:
+        pieces = tuple(piece for piece in row if len(piece.text) <= _LONG_HEAD)
+        if pieces and not _only_label(pieces, columns, zone.left):
+            kept.append(pieces)
+    return kept
+
+
+def _only_label(row: Strip, columns: Sequence[Column], left: float) -> bool:
+    """Whether a row stands left of the columns, or is one piece that starts where labels do, however long."""
+    if not columns:
         return True
-    if len(texts) == 1:
-        return len(_TOKEN.findall(texts[0])) >= 2 and _INLINE.fullmatch(texts[0]) is not None and not years(texts[0])
-    return not _is_date(texts[0]) and any(_is_date(text) and not years(text) for text in texts[1:])
+    return all(
+        piece.right <= columns[0].left + 0.02 or (len(row) == 1 and piece.left < min(left + _INDENT, columns[0].left))
+        for piece in row
+    )
+
+
+def _line_up(columns: Sequence[Column], others: Sequence[Column]) -> bool:
+    return len(columns) == len(others) and all(
+        abs(a.right - b.right) < _LINED_UP or abs(a.centre - b.centre) < _LINED_UP
+        for a, b in zip(columns, others, strict=True)
+    )
+
+
+class _Builder:
+    """Collects the rows of one table from top to bottom: sections, labels on several lines, and cells with heads."""
+
+    def __init__(self, columns: Sequence[Column], heads: list[str], block: bool) -> None:
+        self.columns, self.heads, self.block = columns, heads, block
+        self.rows: list[Row] = []
+        self._sections = Sections()
+        self._waiting: Strip = ()
+        self._last: _Parsed | None = None
+
+    def text_row(self, pieces: Strip) -> None:
+        """A row without values: the rest of the label above, or the start of one below, or a section."""
+        last = self._last
+        if last is not None and not self._waiting and continues(last.text, last.label, pieces):
+            label = f"{self.rows[-1].label} {' '.join(piece.text for piece in pieces)}"
+            lines = {*self.rows[-1].lines, *(piece.line for piece in pieces)}
+            self.rows[-1] = replace(self.rows[-1], label=label, lines=tuple(sorted(lines)))
+            return
+        self._flush()
+        self._waiting = pieces
+
+    def value_row(self, row: _Parsed) -> None:
+        """A row of values. Without a label it takes the one that waits above, or goes on with the row before."""
+        if not row.label:
+            if not self.block or (not self._waiting and self._last is None):
+                return
+            row = _Parsed(self._waiting or (self._last.label if self._last else ()), row.cells)
+            self._waiting = ()
+        elif self._waiting and joins(self._waiting, row.label):
+            row = _Parsed((*self._waiting, *row.label), row.cells)
+            self._waiting = ()
+        self._flush()
+        section = self._sections.of(row.text, row.label[0].left)
+        cells = tuple(Cell(piece.text, self._head(row, number), piece.line) for number, piece in enumerate(row.cells))
+        lines = tuple(sorted({piece.line for piece in (*row.label, *row.cells)}))
+        self.rows.append(Row(row.text, cells, lines, section))
+        self._last = row
+
+    def _flush(self) -> None:
+        if self._waiting and not UNIT_NOTE.fullmatch(self._waiting[0].text):
+            self._sections.open(" ".join(piece.text for piece in self._waiting), self._waiting[0].left)
+        self._waiting = ()
+
+    def _head(self, row: _Parsed, number: int) -> str:
+        if len(row.cells) == len(self.columns):
+            return self.heads[number] if number < len(self.heads) else ""
+        place = place_of(row.cells[number], self.columns)
+        return self.heads[place] if place is not None else ""
+
+
+def _parse(row: Strip, zone: _Zone) -> _Parsed:
+    """Label and cells of a visual row."""
+    if len(row) == 1:
+        return _inline(row[0], zone.block) or _keyed(row[0]) or _Parsed(row, ())
+    if not zone.block:
+        return _loose(row)
+    first = row[0]
+    lettered = _LETTER.search(first.text) is not None
+    if first.left > zone.left + _INDENT and not (lettered and any(has_number(piece.text) for piece in row)):
+        return _Parsed((), row)
+    if not (lettered or years(first.text) or _is_date(first.text)):
+        return _Parsed((), row)
+    rest = row[1:]
+    if len(rest) > 1 and _MARK.fullmatch(rest[0].text) and rest[0].left - first.right < _MARK_GAP:
+        rest = rest[1:]
+    return _Parsed((first,), rest)
+
+
+def _loose(row: Strip) -> _Parsed:
+    """A row outside of tables: pieces with letters, then nothing but values; else it is text."""
+    first = next((n for n, piece in enumerate(row) if CELL.fullmatch(piece.text)), len(row))
+    label = tuple(piece for piece in row[:first] if _LETTER.search(piece.text))
+    cells = row[first:]
+    if len(cells) > 1 and label and _MARK.fullmatch(cells[0].text) and cells[0].left - label[-1].right < _MARK_GAP:
+        cells = cells[1:]
+    if label and cells and all(CELL.fullmatch(piece.text) for piece in cells):
+        return _Parsed(label, cells)
+    return _Parsed((), row) if not _LETTER.search(row[0].text) else _Parsed(row, ())
+
+
+def _inline(piece: Piece, in_table: bool) -> _Parsed | None:
+    """A row that is one line of text: a label and at least two values (one in a table, or after leader dots)."""
+    match = _INLINE.fullmatch(piece.text)
+    if match is None or len(piece.text) > 200:
+        return None
+    tokens = list(_TOKEN.finditer(match["cells"]))
+    words = match["label"].split()
+    if any(t.group().endswith(",") for t in tokens) or words[-1].lower().strip("(") in STOP_WORDS:
+        return None
+    if all(years(t.group()) for t in tokens):
+        return None
+    if len(tokens) < (1 if in_table or ". ." in piece.text or "..." in piece.text else 2):
+        return None
+    label = match["label"].strip(" .…:$")
+    if not _LETTER.search(label):
+        return None
+    offset = match.start("cells")
+    cells = tuple(_part(piece, t.group(), offset + t.start(), offset + t.end()) for t in tokens)
+    return _Parsed((_part(piece, label, 0, len(match["label"])),), cells)
+
+
+def _keyed(piece: Piece) -> _Parsed | None:
+    """A key and its value in one line, such as "Revenue: $3.2m"."""
+    match = _KEYED.fullmatch(piece.text)
+    if match is None or not has_number(match["value"]) or len(match["label"].split()) > 6:
+        return None
+    label, value = match.span("label"), match.span("value")
+    return _Parsed((_part(piece, match["label"], *label),), (_part(piece, match["value"], *value),))
+
+
+def _part(piece: Piece, text: str, start: int, stop: int) -> Piece:
+    width = (piece.right - piece.left) / len(piece.text)
+    return replace(piece, text=text, left=piece.left + start * width, right=piece.left + stop * width)
+
+
+def _body_start(zone: _Zone, parsed: Sequence[_Parsed]) -> int | None:
+    """The first row of values: with numbers, or days beside a label. In a table block of text, the second row."""
+    for number, row in enumerate(parsed):
+        texts = [cell.text for cell in row.cells]
+        if any(has_number(text) for text in texts):
+            return number
+        if row.label and not _is_date(row.text) and any(_is_date(text) and not years(text) for text in texts):
+            return number
+    texts_only = zone.block and sum(bool(row.label and row.cells) for row in parsed) > 1
+    return 1 if texts_only else None
+
+
+def _is_head(row: _Parsed) -> bool:
+    """Whether a row in the middle of a table of numbers is a head: years or periods, or texts over the columns."""
+    texts = [cell.text for cell in row.cells]
+    if not texts or any(is_value(text) for text in texts):
+        return False
+    if row.label:
+        return len(texts) > 1 and all(years(text) for text in texts)
+    return len(texts) > 1 or bool(years(texts[0]))
 
 
 def _is_date(text: str) -> bool:
     found = values(text)
     return len(found) == 1 and found[0].kind == "date" and len(found[0].text) > 0.8 * len(text)
-
-
-def _visual_rows(page: Page) -> list[list[int]]:
-    """Line indices that share a height, left to right, rows from top to bottom."""
-    order = sorted(
-        (i for i, line in enumerate(page.lines) if line.text.strip()), key=lambda i: _middle(page.lines[i].bbox)
-    )
-    rows: list[list[int]] = []
-    for i in order:
-        box = page.lines[i].bbox
-        if (
-            rows
-            and _middle(page.lines[rows[-1][0]].bbox) > box.y1
-            and abs(_middle(page.lines[rows[-1][0]].bbox) - _middle(box))
-            < 0.5 * min(box.y2 - box.y1, page.lines[rows[-1][0]].bbox.y2 - page.lines[rows[-1][0]].bbox.y1)
-        ):
-            rows[-1].append(i)
-        else:
-            rows.append([i])
-    return [sorted(row, key=lambda i: page.lines[i].bbox.x1) for row in rows]
-
-
-def _middle(box: BBox) -> float:
-    return (box.y1 + box.y2) / 2
-
-
-def _row(page: Page, indices: list[int], in_table: Mapping[int, Block]) -> tuple[str, list[int], list[_Piece]] | None:
-    """Label, its lines and the value pieces of a visual row; None when it is no row of values."""
-    texts = [page.lines[i].text.strip() for i in indices]
-    if len(indices) > 1 and all(i in in_table for i in indices) and _LETTER.search(texts[0]):
-        pieces = [
-            _piece(page, i, text) for i, text in zip(indices[1:], texts[1:], strict=True) if not _SIGN.fullmatch(text)
-        ]
-        return (texts[0], indices[:1], pieces) if pieces else None
-    marks = [number for number, text in enumerate(texts) if _CELL.fullmatch(text)]
-    if marks and len(indices) > 1:
-        first = marks[0]
-        left = [i for i, text in zip(indices[:first], texts[:first], strict=True) if _LETTER.search(text)]
-        tail = [(i, text) for i, text in zip(indices[first:], texts[first:], strict=True) if not _SIGN.fullmatch(text)]
-        if left and tail and all(_CELL.fullmatch(text) or i in in_table for i, text in tail):
-            pieces = [_piece(page, i, text) for i, text in tail]
-            return " ".join(page.lines[i].text.strip() for i in left), left, pieces
-        return None
-    if len(indices) == 1:
-        return _inline(page, indices[0], indices[0] in in_table)
-    return None
-
-
-def _inline(page: Page, index: int, in_table: bool) -> tuple[str, list[int], list[_Piece]] | None:
-    """A row that is one line of text: a label and at least two values (one in a table)."""
-    text = page.lines[index].text.strip()
-    match = _INLINE.fullmatch(text)
-    if match is None or len(text) > 200:
-        return None
-    tokens = list(_TOKEN.finditer(match["cells"]))
-    words = match["label"].split()
-    running = any(t.group().endswith(",") for t in tokens) or words[-1].lower().strip("(") in STOP_WORDS
-    if running or all(years(t.group()) for t in tokens):
-        return None
-    if len(tokens) < (1 if in_table or ". ." in text or "..." in text else 2):
-        return None
-    box = page.lines[index].bbox
-    width = (box.x2 - box.x1) / len(text)
-    offset = match.start("cells")
-    pieces = [
-        _Piece(t.group(), index, box.x1 + (offset + t.start()) * width, box.x1 + (offset + t.end()) * width)
-        for t in tokens
-    ]
-    return match["label"].strip(" .…:$"), [index], pieces
-
-
-def _piece(page: Page, index: int, text: str) -> _Piece:
-    box = page.lines[index].bbox
-    # A currency sign at the end belongs to the next column.
-    return _Piece(re.sub(r"(?<=[\d)—–-])\s*[$€£¥]+$", "", text), index, box.x1, box.x2)
-
-
-def _with_heads(page: Page, pieces: list[_Piece], above: list[list[int]]) -> tuple[Cell, ...]:
-    years_above = _year_heads(page, above)
-    same_count = years_above is not None and len(years_above) == len(pieces)
-    cells = []
-    for number, piece in enumerate(pieces):
-        head = years_above[number] if same_count and years_above else _head(page, piece, above)
-        cells.append(Cell(text=piece.text, head=head, line=piece.line))
-    return tuple(cells)
-
-
-def _year_heads(page: Page, above: list[list[int]]) -> list[str] | None:
-    """The nearest row above that holds nothing but years or dates, left to right; None when there is none."""
-    for indices in reversed(above):
-        text = " ".join(page.lines[i].text for i in indices)
-        found = years(text)
-        rest = re.sub(
-            r"\d{4}|FY|[\W_]|January|February|March|April|May|June|July|August|September|October|November|December|\d{1,2}",
-            "",
-            text,
-        )
-        if len(found) >= 2 and len(rest) < 12 and len(text) < 120:
-            return list(found)
-    return None
-
-
-def _head(page: Page, piece: _Piece, above: list[list[int]]) -> str:
-    """The text above a cell in its column, nearest first; two lines of it when they are close together."""
-    parts: list[tuple[float, str]] = []
-    for indices in reversed(above):
-        for i in indices:
-            line = page.lines[i]
-            shared = min(piece.right, line.bbox.x2) - max(piece.left, line.bbox.x1)
-            narrow = min(piece.right - piece.left, line.bbox.x2 - line.bbox.x1)
-            wide = line.bbox.x2 - line.bbox.x1 > 4 * max(piece.right - piece.left, 0.05)
-            if shared < 0.3 * narrow or wide:
-                continue
-            text = line.text.strip()
-            if _CELL.fullmatch(text) and not years(text):
-                continue
-            if parts and parts[-1][0] - line.bbox.y2 > 1.5 * (line.bbox.y2 - line.bbox.y1):
-                return " ".join(text for _, text in reversed(parts))
-            parts.append((line.bbox.y1, text))
-            if len(parts) == 2:
-                return " ".join(text for _, text in reversed(parts))
-    return " ".join(text for _, text in reversed(parts))
