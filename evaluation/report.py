@@ -51,9 +51,9 @@ def reading_report(summary: ReadingSummary) -> RenderableType:
         _by_set(summary, "answers", lambda one: one.answers),
     ]
     if any(one.withholding for one in summary.sets.values()):
-        parts.append(_by_set(summary, "with answers withheld below the threshold", lambda one: one.withholding or {}))
+        parts.append(_by_set(summary, "withholding", lambda one: one.withholding or {}))
     if summary.mode == "open":
-        parts.append(_by_set(summary, "own paragraph among all", lambda one: one.retrieval or {}))
+        parts.append(_by_set(summary, "searching", lambda one: one.retrieval or {}))
     parts.append(_by_set(summary, "confidence", lambda one: one.risk.scores))
     parts.append(_by_set(summary, "seconds a question", lambda one: one.latency, unit="s"))
     parts += [Text(f"{name}: {_operating(one.risk)}") for name, one in summary.sets.items()]

@@ -37,14 +37,17 @@ def grounding_of(trajectory: Trajectory, page_of: PageOf) -> Grounding:
     """Look for the answer's value, or for every operand of its calculation, in the text of the cited regions.
 
     A region's text are the lines of its page whose centre lies in its block. Each value has to stand in one of them.
+    A count is also held by all the things that were counted, where the trajectory cites as many.
     """
     areas = tuple(region.block.area for region in trajectory.regions)
     pages = [page_of(region.page_ref) for region in trajectory.regions]
     if trajectory.answer is None or trajectory.plan.answer_type == "yes_no" or None in pages:
         return Grounding(held=None, areas=areas)
     texts = [_text_in(page, r.block) for page, r in zip(pages, trajectory.regions, strict=True) if page is not None]
-    sought = _operands(trajectory) or _stated(trajectory)
-    return Grounding(held=all(any(holds(text, value) for text in texts) for value in sought), areas=areas)
+    operands = _operands(trajectory)
+    ways = [operands] if operands else [_stated(trajectory), _counted(trajectory)]
+    held = any(way and all(any(holds(text, value) for text in texts) for value in way) for way in ways)
+    return Grounding(held=held, areas=areas)
 
 
 def grounding_scores(items: Sequence[Grounding]) -> dict[str, Score]:
@@ -91,6 +94,14 @@ def _stated(trajectory: Trajectory) -> list[str]:
     """What the answer says: its items for a list, else the whole."""
     answer = trajectory.answer or ""
     return (listed(answer) if trajectory.plan.answer_type == "list" else []) or [answer]
+
+
+def _counted(trajectory: Trajectory) -> list[str]:
+    """What a count counted: the texts that the facts cite, when they are as many as the answer says; else none."""
+    found = quantity(trajectory.answer or "") if trajectory.plan.answer_type in ("count", "number") else None
+    cited = {evidence_id for fact in trajectory.facts for evidence_id in fact.evidence_ids}
+    texts = [evidence.text for evidence in trajectory.evidence if evidence.id in cited]
+    return texts if found is not None and found.number == len(texts) else []
 
 
 def _operands(trajectory: Trajectory) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import cached_property
+from importlib import resources
 from typing import Annotated, Protocol
 
 from pydantic import Field
@@ -36,11 +39,19 @@ class ParagraphReader(Protocol):
 class TrainedReader:
     """The reader that ships. It answers when it is more likely right than wrong."""
 
-    name = Reader.name
     threshold = 0.5
 
     def __init__(self) -> None:
         self._reader = Reader(E5())
+
+    @cached_property
+    def name(self) -> str:
+        """The reader's version, and a hash of its model files: they may be trained again."""
+        digest = hashlib.sha256()
+        for file in sorted(resources.files("agent.reader.models").iterdir(), key=lambda file: file.name):
+            if file.is_file():
+                digest.update(file.read_bytes())
+        return f"{Reader.name}/{digest.hexdigest()[:8]}"
 
     def answer(self, question: str, paragraph: str) -> Answer:
         """The best words of the paragraph."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scripted_trajectory import trajectory
 
-from agent.types import Trajectory
+from agent.types import Fact, Trajectory
 from evaluation.metrics.grounding import Grounding, grounding_of, grounding_scores, holds
 from retrieval.collection import Collection
 from retrieval.settings import RetrievalSettings
@@ -66,6 +66,22 @@ def test_every_operand_of_a_calculated_answer_must_stand_there(collection: Colle
     growth = "(18.4 - 15.9) / 15.9 * 100 = 15.7232704403"
     assert _grounding(collection, "15.72%", TOP, calculated=growth).held is True
     assert _grounding(collection, "15.72%", BOTTOM, calculated=growth).held is False
+
+
+def test_a_count_is_held_by_the_things_counted(collection: Collection) -> None:
+    said = _answered(collection, "2", BOTTOM, TOP, answer_type="count")
+    regions = said.regions
+    harvests = ("The harvest of 2024 came to 18.4 t", "that of 2023 to 15.9")
+    evidence = tuple(
+        Evidence(id=text, kind="sentence", text=text, region=regions[1], origin="o", match_basis="", score=1)
+        for text in harvests
+    )
+    facts = tuple(Fact(id=e.id, text=e.text, region=regions[1], evidence_ids=(e.id,)) for e in evidence)
+    counted = said.model_copy(update={"evidence": evidence, "facts": facts})
+    assert grounding_of(counted, collection.store.page).held is True
+    # one of two things cited, and cited where it doesn't stand
+    assert grounding_of(counted.model_copy(update={"facts": facts[:1]}), collection.store.page).held is False
+    assert grounding_of(counted.model_copy(update={"regions": regions[:1]}), collection.store.page).held is False
 
 
 def test_every_item_of_a_list_must_stand_there(collection: Collection) -> None:
