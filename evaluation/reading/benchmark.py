@@ -65,7 +65,7 @@ def measure(
     homes = {question.id: one for one in sets for question in one.questions}
     done = {answer.id for answer in run.answers.read()}
     todo = [question for one in sets for question in one.questions if question.id not in done]
-    with _corpora(sets, mode) as corpora:
+    with _corpora(sets if todo else [], mode) as corpora:
 
         def answer(question: ReadingQuestion) -> None:
             one = homes[question.id]

@@ -24,8 +24,8 @@ class SetSummary(Frozen):
     """Scores of one set. A question that failed counts as wrong, as not found, and as not answered.
 
     `answers`: `exact` and `f1` over the answerable questions, all of them answered. `withholding`, for a set that has
-    unanswerable questions: SQuAD v2's F1 over all questions with the answers below the threshold withheld, beside
-    always and never answering. `retrieval`: of the answerable questions' own paragraphs, when they were searched for.
+    unanswerable questions: SQuAD v2's measures over all questions with the answers below the threshold withheld, beside
+    always and never answering (never, both measures are the share of unanswerable questions). `retrieval`: of the answerable questions' own paragraphs, when they were searched for.
     `risk` calls an answer right when it matches exactly; what is said to an unanswerable question is wrong.
     """
 
@@ -78,20 +78,24 @@ def summarise_set(one: ReadingSet, answers: Mapping[str, ReadAnswer], *, thresho
 def _withholding(found: Sequence[ReadAnswer | None], unanswerable: int, threshold: float) -> dict[str, Score]:
     missing = sum(a is None for a in found)
 
-    def v2_f1(least: float) -> Score:
-        return Score.mean((_v2_f1(a, least) if a else 0.0 for a in found), of="questions", missing=missing)
+    def mean(measure: Literal["exact", "f1"], least: float) -> Score:
+        return Score.mean((_v2(a, measure, least) if a else 0.0 for a in found), of="questions", missing=missing)
 
     return {
-        "v2_f1": v2_f1(threshold),
-        "v2_f1_always": v2_f1(0.0),
-        "v2_f1_never": Score.ratio(unanswerable, len(found), of="questions"),
+        "v2_exact": mean("exact", threshold),
+        "v2_f1": mean("f1", threshold),
+        "v2_exact_always": mean("exact", 0.0),
+        "v2_f1_always": mean("f1", 0.0),
+        "v2_never": Score.ratio(unanswerable, len(found), of="questions"),
         "answered": Score.mean((float(a is not None and a.confidence >= threshold) for a in found), of="questions"),
     }
 
 
-def _v2_f1(answer: ReadAnswer, threshold: float) -> float:
-    """SQuAD v2's F1 of one question when answers below the threshold are withheld."""
-    return answer.f1 if answer.confidence >= threshold else float(not answer.answerable)
+def _v2(answer: ReadAnswer, measure: Literal["exact", "f1"], threshold: float) -> float:
+    """SQuAD v2's measure of one question when answers below the threshold are withheld."""
+    if answer.confidence < threshold:
+        return float(not answer.answerable)
+    return answer.exact if measure == "exact" else answer.f1
 
 
 def _retrieval(answerable: Sequence[ReadAnswer | None]) -> dict[str, Score]:

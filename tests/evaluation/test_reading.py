@@ -129,7 +129,8 @@ def test_a_set_is_read_and_summarised(trees: Path, tmp_path: Path) -> None:
     # given: 1 (right), 2 (wrong); withheld: 3 (rightly), 4 (wrongly)
     assert one.withholding["v2_f1"].value == pytest.approx((1 + 0 + 1 + 0) / 4)
     assert one.withholding["v2_f1_always"].value == pytest.approx(2 / 4)
-    assert one.withholding["v2_f1_never"].value == pytest.approx(1 / 4)
+    assert one.withholding["v2_exact"].value == pytest.approx((1 + 0 + 1 + 0) / 4)
+    assert one.withholding["v2_never"].value == pytest.approx(1 / 4)
     assert one.withholding["answered"].value == 0.5
     assert (one.risk.operating.coverage, one.risk.operating.risk, one.risk.operating.threshold) == (0.5, 0.5, 0.5)
     assert one.latency["p50"].n == 4
@@ -211,5 +212,5 @@ def test_questions_of_one_id_are_refused(tmp_path: Path) -> None:
 def test_the_report_shows_every_set(trees: Path, tmp_path: Path) -> None:
     written = io.StringIO()
     Console(file=written, width=120).print(reading_report(_measure(trees, tmp_path / "run", Parrot(), mode="open")))
-    for words in ("4 questions, 0 failed", "trees", "v2_f1_never", "recall@1", "calibration_error", "answered at"):
+    for words in ("4 questions, 0 failed", "trees", "v2_never", "recall@1", "calibration_error", "answered at"):
         assert words in written.getvalue(), words
