@@ -23,19 +23,22 @@ _APPENDIX = re.compile(
 _CHAPTER = re.compile(
     r"^\W{0,2}(?:(?i:chapter)\s+(\d{1,2}|[IVX]{1,5})\b|第\s*(\d{1,2}|[一二三四五六七八九十]{1,3})\s*章)"
 )
-_PERSON = re.compile(r"(?:[A-ZÀ-Þ][\w’'.\-]*\s+){1,4}(?:(?:de|van|von|der|den|da|la|bin|al)\s+)*[A-ZÀ-Þ][\w’'\-]+")
+_PERSON = re.compile(r"(?:[A-ZÀ-Þ][\w’'.\-]*\s+){1,3}(?:(?:de|van|von|der|den|da|la|bin|al)\s+)*[A-ZÀ-Þ][\w’'\-]+")
 _PLACE = re.compile(
     r"\b(?:Universit\w+|Institut\w*|Departments?|School|College|Labs?|Laborator\w+|Inc|Ltd|Corp\w*|Research|Center|Centre|"
-    r"Academy|Faculty|Technolog\w+|Science|China|USA|Group|AI|Engineering|Conference|Proceedings|Journal)\b"
+    r"Academy|Faculty|Technolog\w+|Science|China|USA|Group|AI|Engineering|Conference|Proceedings|Journal|Google|DeepMind|"
+    r"Microsoft|Meta|OpenAI|Amazon|Alibaba|Tencent|Huawei|Baidu|NVIDIA|IBM)\b"
 )
 _ABSTRACT = re.compile(r"^\W*(?:abstract|摘\s*要|introduction|summary|\d\.?\s+introduction)\b", re.IGNORECASE)
 _HEAD_LINES = 60
+_OPENING = 5
 
 
 def references(stretches: Sequence[Stretch]) -> tuple[list[Found], float]:
     """(entries of a list of references, probability that they are all): numbered ones, else by hanging indents."""
     found = _numbered_run(stretches)
-    if len(found) >= 3:
+    opening = range(stretches[0].first, stretches[0].first + _OPENING) if stretches else range(0)
+    if len(found) >= 3 and found[0].page == stretches[0].page and found[0].lines[0] in opening:
         return found, 0.85
     entries: list[Found] = []
     for stretch in stretches:
@@ -45,17 +48,28 @@ def references(stretches: Sequence[Stretch]) -> tuple[list[Found], float]:
 
 def sections(pages: Sequence[Page], stretches: Sequence[Stretch], inside: str) -> tuple[list[Found], float]:
     """Numbered sections of the top level, or those right inside of section `inside`: the run 1, 2, 3 and so on."""
-    found: list[Found] = []
     reach = {stretch.page.ref: stretch for stretch in stretches}
+    candidates: list[tuple[int, Found]] = []
     for heading in headings(pages):
         page = pages[heading.at]
         stretch = reach.get(page.ref)
         number = heading.number.removeprefix(f"{inside}.") if inside else heading.number
         if stretch is None or not stretch.first <= heading.line < stretch.stop or not number.isdigit():
             continue
-        if (not inside or heading.number != number) and int(number) == len(found) + 1:
-            found.append(Found(page, (heading.line,), heading.text.strip(), heading.number))
+        if not inside or heading.number != number:
+            candidates.append((int(number), Found(page, (heading.line,), heading.text.strip(), heading.number)))
+    # Affiliations and table rows have numbers too: the longest run wins, of equal ones the later.
+    runs = [_run(candidates[at:]) for at, (number, _) in enumerate(candidates) if number == 1]
+    found = max(reversed(runs), key=len, default=[])
     return found, 0.7 if len(found) >= 2 else 0.0
+
+
+def _run(candidates: Sequence[tuple[int, Found]]) -> list[Found]:
+    found: list[Found] = []
+    for number, item in candidates:
+        if number == len(found) + 1:
+            found.append(item)
+    return found
 
 
 def numbered(stretches: Sequence[Stretch], kind: str) -> tuple[list[Found], float]:
@@ -82,10 +96,9 @@ def authors(pages: Sequence[Page]) -> tuple[list[Found], float]:
     stop = next((i for i, line in enumerate(lines) if _ABSTRACT.match(line.text)), None)
     if stop is None:
         return [], 0.0
-    tallest = max((line.bbox.y2 - line.bbox.y1 for line in lines[:stop]), default=0.0)
+    title = next((block.lines for block in pages[0].blocks if block.kind == "heading"), (0,))
     for i, line in enumerate(lines[:stop]):
-        # The title is the tallest text above the abstract.
-        if line.bbox.y2 - line.bbox.y1 > 0.9 * tallest or "@" in line.text or _PLACE.search(line.text):
+        if i in title or "@" in line.text or _PLACE.search(line.text):
             continue
         for name in re.split(r"[,;&、，；]|\band\b|\s{3,}", re.sub(r"[\d*†‡§¶∗⋆♠♣♦♢∥]+", ",", line.text)):
             name = name.strip(" .")

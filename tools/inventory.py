@@ -13,7 +13,7 @@ from retrieval.types import Page, PageRef
 from tools import captions, entries
 from tools.base import Arguments, ToolContext, ToolResult, ToolRetry
 from tools.captions import Captioned, Found
-from tools.parts import REFERENCES, Stretch, named_part, numbered_pages, whole
+from tools.parts import BODY, REFERENCES, Stretch, named_part, numbered_pages, whole
 from tools.types import Quote
 
 Thing = Literal[
@@ -120,7 +120,9 @@ def _stretches(pages: Sequence[Page], arguments: InventoryArguments) -> list[Str
         return numbered_pages(pages, arguments.pages)
     if arguments.thing == "reference":
         return named_part(pages, REFERENCES)
-    return named_part(pages, arguments.part) if arguments.part else whole(pages)
+    if arguments.part:
+        return named_part(pages, arguments.part)
+    return named_part(pages, BODY) if arguments.thing == "section" else whole(pages)
 
 
 def _found(
@@ -162,7 +164,8 @@ def _captioned(
     refs = list(dict.fromkeys(stretch.page.ref for stretch in stretches))
     laid_out = [context.pages.laid_out(ref) for ref in refs] if len(refs) <= _LAID_OUT else [s.page for s in stretches]
     blocks = captions.tables(laid_out) if thing == "table" else captions.pictures(laid_out)
-    return blocks, _GUESSED if named and len(refs) <= _LAID_OUT else _DOUBTFUL
+    sure = _GUESSED if named and len(refs) <= _LAID_OUT else _DOUBTFUL
+    return blocks, sure if blocks else 0.0
 
 
 def _page(page: Page) -> Found:

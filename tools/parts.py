@@ -28,6 +28,7 @@ _REFERENCES = re.compile(
     re.I,
 )
 _BACK = re.compile(r"^\W{0,2}(?:acknowledge?ments?|index|glossary|致谢|致謝|索引)\W*$", re.I)
+_FIRST_LETTERED = re.compile(r"^A\.?\s+[A-Z][\w-]+(?:\s\S+){0,8}$")
 _LEADER = re.compile(r"(?:\.\s?){4,}|…|·{3,}|\t")
 _CONTENTS = re.compile(r"^\W*(?:table of )?(?:contents|list of (?:figures|tables)|目\s*[录錄次])\W*$", re.I)
 _HAN = {c: n for n, c in enumerate("零一二三四五六七八九十")}
@@ -89,7 +90,7 @@ def headings(pages: Sequence[Page]) -> list[Heading]:
         if is_contents(page):
             continue
         for block, line in first_lines(page):
-            number = heading_number(line.text)
+            number = heading_number(opening(page, block))
             single = len(block.lines) <= 2 and len(line.text) <= _HEADING
             if block.kind == "heading" or (number and single and block.kind in ("paragraph", "list_item")):
                 text = page.block_text(block).replace("\n", " ")[: 2 * _HEADING]
@@ -103,6 +104,14 @@ def first_lines(page: Page) -> Iterator[tuple[Block, Line]]:
     for block in page.blocks:
         if block.lines:
             yield block, page.lines[block.lines[0]]
+
+
+def opening(page: Page, block: Block) -> str:
+    """The first line of a block, with the second one where the first is only the number of a heading."""
+    text = page.lines[block.lines[0]].text.strip()
+    if len(block.lines) > 1 and re.fullmatch(r"(?:[A-Z]|\d{1,2})(?:\.\d{1,2}){0,3}\.?", text):
+        return f"{text} {page.lines[block.lines[1]].text.strip()}"
+    return text
 
 
 def heading_number(text: str) -> str:
@@ -132,14 +141,11 @@ def _start(pages: Sequence[Page], name: str) -> tuple[int, int] | None:
     places = [place for place, text in _short_lines(pages) if pattern.match(text)]
     if name == REFERENCES:
         return places[-1] if places else None
-    if places:
-        return places[0]
-    # Papers letter the sections of an appendix and don't say the word.
+    # Papers letter the sections of an appendix and needn't say the word.
     after = _start(pages, REFERENCES)
-    lettered = [
-        place for place, text in _short_lines(pages) if after and place > after and re.match(r"^A\.?\s+[A-Z]", text)
-    ]
-    return lettered[0] if lettered else None
+    if after is not None:
+        places += [place for place, text in _short_lines(pages) if place > after and _FIRST_LETTERED.match(text)]
+    return min(places, default=None)
 
 
 def _short_lines(pages: Sequence[Page]) -> Iterator[tuple[tuple[int, int], str]]:
@@ -149,7 +155,7 @@ def _short_lines(pages: Sequence[Page]) -> Iterator[tuple[tuple[int, int], str]]
             continue
         for block, line in first_lines(page):
             if len(line.text) <= _HEADING and block.kind not in ("header", "footer", "table", "caption"):
-                yield (at, block.lines[0]), line.text.strip()
+                yield (at, block.lines[0]), opening(page, block)
 
 
 def _end(pages: Sequence[Page], name: str, start: tuple[int, int]) -> tuple[int, int]:
@@ -158,7 +164,7 @@ def _end(pages: Sequence[Page], name: str, start: tuple[int, int]) -> tuple[int,
         if place <= start:
             continue
         other = _APPENDIX.match(text) if name == REFERENCES else _REFERENCES.match(text)
-        lettered = name == REFERENCES and re.match(r"^A\.?\s+[A-Z][a-z]+(?:\s\S+){0,7}$", text)
+        lettered = name == REFERENCES and _FIRST_LETTERED.match(text)
         if other or _BACK.match(text) or lettered:
             return place
     return (len(pages), 0)
