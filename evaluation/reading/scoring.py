@@ -25,8 +25,9 @@ class SetSummary(Frozen):
 
     `answers`: `exact` and `f1` over the answerable questions, all of them answered. `withholding`, for a set that has
     unanswerable questions: SQuAD v2's measures over all questions with the answers below the threshold withheld, beside
-    always and never answering (never, both measures are the share of unanswerable questions). `retrieval`: of the answerable questions' own paragraphs, when they were searched for.
-    `risk` calls an answer right when it matches exactly; what is said to an unanswerable question is wrong.
+    always and never answering (never: both measures are the share of unanswerable questions). `retrieval`: of the
+    answerable questions' own paragraphs, when they were searched for. `risk` calls an answer right when it matches
+    exactly; what is said to an unanswerable question is wrong.
     """
 
     rules: Rules
