@@ -24,7 +24,8 @@ _MEMBERS = re.compile(
 _QUANTITY = re.compile(
     r"\bhow many (?:\w+ )?(?:people|percent|dollars|years?|months?|weeks?|days?|hours?|minutes|users|customers|"
     r"employees|members|students|respondents|adults|shares|units|stores|countries|claims|examples|samples|likes|votes|"
-    r"words|tokens|million|billion|thousand|times|more|less|fewer)\b|\brespectively\b|\bper\b|\bmore than\b|\bfewer than\b|\bless than\b|"
+    r"words|tokens|million|billion|thousand|times|more|less|fewer)\b|"
+    r"\brespectively\b|\bper\b|\bmore than\b|\bfewer than\b|\bless than\b|"
     r"\b(?:outperform|exceed|surpass|beat|compare|differ)\w*\b|比.*[多少]",
     re.IGNORECASE,
 )
@@ -109,14 +110,13 @@ def _member_draft(request: Request, ranked: Sequence[Scored]) -> Draft | None:
 
 
 def _counted(request: Request, ranked: Sequence[Scored], noun: Sequence[str]) -> Iterator[_Count]:
-    """The members of each list or enumeration, counted; by the number that announces them where there is one."""
+    """The members of each list or enumeration, counted."""
     for found in members(request, ranked, noun):
         said = set(terms(f"{found.lead} {found.items[0].text}"))
         # "1. Press ..." is a step without being called so.
         called = noun[-1] in said or (found.numbered and noun[-1] in _STEPS)
         confidence = rating(request.question, found, ()) * (1.0 if called else _UNANNOUNCED)
-        stated = _stated(found.lead, noun)
-        yield _Count(stated or len(found.items), confidence, found.seed, found.items)
+        yield _Count(len(found.items), confidence, found.seed, found.items)
 
 
 def _near(count: _Count, given: Sequence[_Count]) -> bool:

@@ -22,16 +22,23 @@ _LETTERS = "abcdefgh"
 _ROMAN = ("i", "ii", "iii", "iv", "v")
 _JOIN = re.compile(r"\s*(?:\band\b|\bor\b|\bas well as\b|&)\s+", re.IGNORECASE)
 _CLAUSE = re.compile(
-    r"\s(?:which|that|who|whose|so|because|while|when|where|since|although|but|has|have|is|are|was|were|will|can)\s|[.!?](?:\s|$)|\s[–—]\s"
+    r"\s(?:which|that|who|whose|so|because|while|when|where|since|although|but|has|have|is|are|was|were|will|can|must|may|should)\s|[.!?](?:\s|$)|\s[–—]\s"
 )
 _TAIL = re.compile(r"\s(?:in|for|to|from|by|with|on|at|as|during|through|under|within|over)\s", re.IGNORECASE)
 _HELD = re.compile(
     r"\b(?:in|on|at|to|by|with|from|is|are|was|were|has|have|that|which)\b|^\w+(?:ly|ed)$", re.IGNORECASE
 )
-_ARTICLE = re.compile(r"^(?:the|a|an|both|either|its|their|our|also)\s+", re.IGNORECASE)
+_NO_NOUN = re.compile(
+    r"(?:to|in|on|at|by|with|from|for|of|as|than|not|then|also|often|is|are|was|were|be|has|have|it|they|he|she|we|this)\b|"
+    r"[a-z]{3,}ed\s",
+    re.IGNORECASE,
+)
+# The article of a name ("the Jordan Brand") is part of it.
+_ARTICLE = re.compile(r"^(?:the(?=\s[a-z\d])|a|an|both|either|its|their|our|also)\s+")
 _HAN_TRIGGER = re.compile(
     r".*(?:包括了?|包含了?|涵盖了?|分为|分成|分别[为是]|主要[有是为]|[有为是即如由含到]|[:：])", re.DOTALL
 )
+_PAUSE = re.compile("、")
 _HAN_JOIN = re.compile(r"以及|[和及与或]")
 _HAN_END = re.compile(
     r"等.*|(?:[一二两三四五六七八九十]|\d{1,2})(?:[个大种类项方点家位名所座]|方面).*|[组构]成.*|的.*", re.DOTALL
@@ -142,7 +149,7 @@ def _last(part: str, others: Sequence[str]) -> str:
 
 def _valid(items: Sequence[str]) -> list[str]:
     cleaned = [_clean(item) for item in items]
-    fine = all(item and len(item.split()) <= _MOST_WORDS for item in cleaned)
+    fine = all(item and len(item.split()) <= _MOST_WORDS and not _NO_NOUN.match(item) for item in cleaned)
     return cleaned if fine and len(set(cleaned)) == len(cleaned) > 1 else []
 
 
@@ -165,10 +172,21 @@ def _split(text: str, separator: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
+def _outside(separator: re.Pattern[str], text: str) -> list[str]:
+    """The parts of a Chinese text between separators that stand outside of brackets, titles and quotation marks."""
+    parts, start = [], 0
+    for match in separator.finditer(text):
+        before = text[: match.start()]
+        if all(before.count(left) <= before.count(right) for left, right in ("（）", "()", "《》", "「」", "“”")):
+            parts.append(text[start : match.start()])
+            start = match.end()
+    return [*parts, text[start:]]
+
+
 def _chinese(text: str) -> Iterator[Enumeration]:
     start = 0
     for clause in re.split(r"(?<=[，。；！？,;])", text):
-        pieces = clause.rstrip("，。；！？,;").split("、")
+        pieces = _outside(_PAUSE, clause.rstrip("，。；！？,;"))
         lead = text[:start]
         start += len(clause)
         if len(pieces) < 2:
@@ -176,7 +194,7 @@ def _chinese(text: str) -> Iterator[Enumeration]:
         first = pieces[0]
         trigger = _HAN_TRIGGER.match(first)
         opening = first[trigger.end() :] if trigger else first
-        last = _HAN_JOIN.split(pieces[-1], maxsplit=1)
+        last = _outside(_HAN_JOIN, pieces[-1])[:2]
         items = [opening, *pieces[1:-1], *(_HAN_END.sub("", part) or part for part in last)]
         items = [item.strip(" “”《》") if item.count("《") != 1 else item.strip() for item in items]
         if all(0 < len(item) <= _MOST_SIGNS for item in items) and len(set(items)) == len(items):

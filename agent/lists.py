@@ -21,7 +21,9 @@ NEEDS_EYES = re.compile(
     re.IGNORECASE,
 )
 """What a question says that only eyes can answer."""
-_UNSAID, _ELSEWHERE = 0.45, 0.8
+_ONE = re.compile(r"\b(?:called|known as|named|termed|referred to as)\s*\?\s*$", re.IGNORECASE)
+"""What asks for the one word for several things."""
+_UNSAID, _ELSEWHERE = 0.35, 0.8
 _RIGHT_NUMBER, _WRONG_NUMBER = 1.3, 0.25
 _TOO_MANY, _TOO_LONG = 12, 14
 
@@ -33,7 +35,7 @@ def list_draft(request: Request, ranked: Sequence[Scored]) -> Draft | None:
     of members is the one that question or text states.
     """
     question = request.question
-    if question.answer_type != "list" or NEEDS_EYES.search(question.text) or not ranked:
+    if question.answer_type != "list" or not ranked or NEEDS_EYES.search(question.text) or _ONE.search(question.text):
         return None
     noun = head_noun(question)
     rated = [(rating(question, found, noun), found) for found in members(request, ranked, noun)]

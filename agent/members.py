@@ -41,6 +41,8 @@ _HAN_HEAD = re.compile(
 _LONGEST = 160
 _MOST = 40
 _TRIED = 12
+_ASKING = frozenset(terms("needed required involved mentioned included listed given take"))
+_STEPS = "steps stages phases procedure 步骤"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +71,17 @@ def members(request: Request, ranked: Sequence[Scored], noun: Sequence[str]) -> 
     question = request.question
     weights = Weights.over(read.page.text for read in request.pages)
     pages = {read.page.ref: read.page for read in request.pages}
-    asked = tuple(dict.fromkeys((*question.terms, *noun)))
+    asked = tuple(term for term in dict.fromkeys((*question.terms, *noun)) if term not in _ASKING)
     for units in _by_page(ranked):
         for found in _lists(units):
-            near = Source.of(found.lead)
+            # "1. Press ..." is a step without being called so.
+            near = Source.of(f"{found.lead} {_STEPS}" if found.numbered else found.lead)
             around = Source.of(f"{found.seed.unit.heading} {' '.join(i.text for i in found.items)}", 0.6)
             yield replace(found, coverage=weights.coverage(asked, near, around))
     for scored in ranked[:_TRIED]:
         if scored.unit.cells or scored.unit.role in ("heading", "table", "header", "footer"):
             continue
-        for enumeration in enumerations(scored.unit.text)[:2]:
+        for enumeration in enumerations(_NUMBER.sub("", scored.unit.text))[:2]:
             items = tuple(_enumerated(item, scored.unit, pages[scored.unit.page]) for item in enumeration.items)
             given = sum(set(terms(item.text)) <= set(question.terms) for item in items)
             if 2 * given < len(items):
@@ -92,7 +95,7 @@ def head_noun(question: Question) -> tuple[str, ...]:
     body = question_body(question.text)
     if question.language == "zh":
         found = _HAN_HEAD.search(normalize(body).text.rstrip("？?。 "))
-        return terms(found["noun"] or found["before"]) if found else ()
+        return terms((found["noun"] or found["before"]).rpartition("的")[2]) if found else ()
     found = _HEAD.search(body)
     words = [word for word in terms(found["noun"]) if not word.isdigit()] if found else []
     return tuple(word for word in words if word not in _WORDS)

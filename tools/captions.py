@@ -56,7 +56,7 @@ def captions(stretches: Sequence[Stretch], kind: Captioned) -> list[Found]:
 
 def mentions_of(stretches: Sequence[Stretch], kind: Captioned) -> list[Found]:
     """The first mention of each number anywhere in the text, such as each exhibit that a letter speaks of."""
-    pattern = re.compile(rf"\b(?i:{_WORDS[kind]})\.?\s*(?:(?i:nos?)\.?\s*)?{_NUMBER}(?![\w])")
+    pattern = re.compile(rf"\b(?i:{_WORDS[kind]})\.?\s*(?:(?i:nos?)\.?\s*)?{_NUMBER}(?![A-Za-z0-9]|[-.–]\d)")
     found: dict[str, Found] = {}
     for stretch in stretches:
         for i in range(stretch.first, stretch.stop):
@@ -125,7 +125,9 @@ def equations(stretches: Sequence[Stretch]) -> list[Found]:
 
 def _caption_key(text: str, kind: Captioned, *, opens: bool) -> str:
     """The number of a caption of this kind, without the letter of a part ("3" of "Figure 3b"); "" for other lines."""
-    match = re.match(rf"^\W{{0,3}}(?i:{_WORDS[kind]})(?:\.|\b)?\s*(?:(?i:no)\.?\s*)?{_NUMBER}([a-z]?)(?![\w])", text)
+    match = re.match(
+        rf"^\W{{0,3}}(?i:{_WORDS[kind]})(?:\.|\b)?\s*(?:(?i:no)\.?\s*)?{_NUMBER}([a-z]?)(?![A-Za-z0-9]|[-.–]\d)", text
+    )
     if match is None or text[:1].islower():
         return ""
     rest = text[match.end() :]

@@ -23,7 +23,7 @@ Thing = Literal[
 _CAPTIONED: tuple[Captioned, ...] = ("figure", "table", "chart", "photo", "exhibit", "algorithm", "box")
 _SHOWN = 12
 _LAID_OUT = 6
-_CERTAIN, _LIKELY, _GUESSED, _DOUBTFUL = 0.9, 0.75, 0.4, 0.2
+_CERTAIN, _LIKELY, _GUESSED, _DOUBTFUL, _UNLIKELY = 0.9, 0.75, 0.4, 0.3, 0.15
 _AS_PRINTED = 0.7
 
 
@@ -164,7 +164,7 @@ def _captioned(
     refs = list(dict.fromkeys(stretch.page.ref for stretch in stretches))
     laid_out = [context.pages.laid_out(ref) for ref in refs] if len(refs) <= _LAID_OUT else [s.page for s in stretches]
     blocks = captions.tables(laid_out) if thing == "table" else captions.pictures(laid_out)
-    sure = _GUESSED if named and len(refs) <= _LAID_OUT else _DOUBTFUL
+    sure = _DOUBTFUL if named and len(refs) <= _LAID_OUT else _UNLIKELY
     return blocks, sure if blocks else 0.0
 
 
