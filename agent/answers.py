@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.cells import best_cell, cell_picks
 from agent.cues import WRITTEN_FORMS
 from agent.matching import is_chinese, terms
 from agent.question import Question
@@ -13,7 +14,7 @@ from agent.ranking import WANTED, Scored, wanted_values
 from agent.reading import Unit
 from agent.tables import Cell
 from agent.types import AnswerType
-from agent.values import Value, ValueKind, values, years
+from agent.values import Value, ValueKind, values
 from tools.characters import normalize
 
 _NAME = re.compile(
@@ -51,6 +52,8 @@ _PREFERRED: dict[AnswerType, tuple[ValueKind, ...]] = {
     "number": ("number", "money"),
 }
 _LONGEST = 320
+_TRIED = 8
+_MATCH, _NEAR, _CLOSE = 0.35, 0.5, 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,37 +119,32 @@ def shortened(text: str) -> str:
     return (cut if is_chinese(cut) else cut.rsplit(" ", 1)[0]) + " …"
 
 
-def best_cell(question: Question, unit: Unit) -> Cell | None:
-    """The cell whose column head the question names; the first cell with a value when it names none.
-
-    None when the question names a year and the heads are years, but not that one.
-    """
-    cells = [cell for cell in unit.cells if re.search(r"\w", cell.text)]
-    if not cells:
+def cell_answer(question: Question, ranked: Sequence[Scored]) -> tuple[Scored, Pick] | None:
+    """The cell that answers a question for an amount best, None when no row near the top of the ranking does."""
+    if question.answer_type not in WANTED or question.answer_type == "date":
         return None
-    if question.years:
-        dated = [cell for cell in cells if years(cell.head)]
-        matching = [cell for cell in dated if set(years(cell.head)) & set(question.years)]
-        if dated:
-            return max(matching, key=lambda cell: _head_score(question, unit, cell), default=None)
-    scores = [_head_score(question, unit, cell) for cell in cells]
-    return cells[scores.index(max(scores))]
-
-
-def _head_score(question: Question, unit: Unit, cell: Cell) -> int:
-    label = set(terms(unit.label))
-    return sum(1 for term in set(terms(cell.head)) - label if term in question.terms)
+    for found in cell_picks(question, ranked)[:_TRIED]:
+        near = _NEAR if ranked[0].unit.cells else _CLOSE
+        if found.match < _MATCH or found.scored.score < near * ranked[0].score:
+            continue
+        if _fits(question, found.unit, found.cell):
+            return found.scored, Pick(found.answer, found.unit, found.cell.head)
+    return None
 
 
 def _cell_pick(question: Question, unit: Unit) -> Pick | None:
     cell = best_cell(question, unit)
+    fits = cell is not None and _fits(question, unit, cell)
+    return Pick(cell.text.strip(), unit, cell.head) if cell is not None and fits else None
+
+
+def _fits(question: Question, unit: Unit, cell: Cell) -> bool:
+    """Whether a cell has a value of the wanted kind, in a table about what is counted."""
     around = terms(f"{unit.label} {unit.context}")
-    if cell is None or (question.answer_type == "count" and question.counted and question.counted[-1] not in around):
-        return None
-    text = cell.text.strip()
+    if question.answer_type == "count" and question.counted and question.counted[-1] not in around:
+        return False
     dated = question.answer_type == "date"
-    fits = any((v.kind in ("date", "year")) == dated for v in values(text))
-    return Pick(text, unit, cell.head) if fits else None
+    return any((v.kind in ("date", "year")) == dated for v in values(cell.text.strip()))
 
 
 def _value_pick(question: Question, unit: Unit) -> Pick | None:

@@ -1,55 +1,38 @@
-"""Find what a question wants calculated: cells of one row in several years, or of two rows in one column."""
+"""Find what a question wants calculated, as cells with the arithmetic over them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 
-from agent.answers import best_cell
+from agent.accounts import accounts, ratios
+from agent.aggregates import aggregate
+from agent.cells import CellPick, cell_picks, cell_years, is_number
+from agent.comparisons import Comparison, comparison_of
+from agent.formulas import Formula, definitions_of, formula_of
+from agent.ledger import Entry, Ledger
 from agent.matching import terms
+from agent.operands import Operands
 from agent.question import Question
 from agent.ranking import Scored
-from agent.reading import Unit
 from agent.tables import Cell
-from agent.values import values, years
+from agent.values import years
 
-_SEARCHED = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Operands:
-    """Cells in the order in which they are calculated with, the row of each, and the best row as it was ranked."""
-
-    cells: tuple[Cell, ...]
-    units: tuple[Unit, ...]
-    best: Scored
+_TRIED = 12
+_MATCH = 0.3
+_TIMES = frozenset(
+    terms("january february march april may june july august september october november december year ended fiscal")
+)
 
 
 def operands(question: Question, ranked: Sequence[Scored], support: float) -> Operands | None:
     """The operands of a question's calculation, or the cells of each year that it names; None when it wants neither."""
-    rows = [item for item in ranked[:_SEARCHED] if item.unit.cells and item.coverage >= support]
-    if question.operation is not None and len(question.compared) == 2:
-        return _two_rows(question, rows)
-    if len(question.years) >= 2:
-        return _one_row(question, rows)
-    return None
-
-
-def plain_number(text: str) -> str:
-    """A cell as a plain decimal; brackets make it negative. The text itself when it holds no number."""
-    found = [value for value in values(text.strip("()$€£¥ ")) if value.number is not None]
-    if not found:
-        return text
-    number = f"{found[0].number:f}"
-    return f"-{number}" if text.strip(" $€£¥").startswith("(") else number
-
-
-def rounded(question: Question, value: str) -> str:
-    """A result as the question wants it: its decimals, else two where there are any; a percent sign on growth."""
-    number = Decimal(value)
-    places = question.decimals if question.decimals is not None else (2 if number != number.to_integral() else 0)
-    return f"{round(number, places):f}%" if question.operation == "growth" else f"{round(number, places):f}"
+    if (formula := formula_of(question)) is not None:
+        return _computed(question, formula, Ledger(ranked))
+    if (comparison := comparison_of(question)) is not None:
+        return _compared(question, comparison, ranked, support)
+    if len(question.years) >= 2 and (found := _over_years(question, ranked, support)) is not None:
+        return found
+    return aggregate(question, ranked, support) or _over_years(question, ranked, support)
 
 
 def stated(question: Question, text: str) -> bool:
@@ -69,41 +52,149 @@ _SPOKEN: dict[str, frozenset[str]] = {
 }
 
 
-def _one_row(question: Question, rows: Sequence[Scored]) -> Operands | None:
-    ordered = sorted(question.years)
-    for item in rows:
-        dated: dict[str, Cell] = {}
-        for cell in item.unit.cells:
-            for year in years(cell.head):
-                dated.setdefault(year, cell)
-        cells = tuple(dated[year] for year in ordered if year in dated)
-        wrong_kind = question.operation is None and question.answer_type == "percent"
-        if len(cells) == len(ordered) and all(_is_number(cell.text) for cell in cells):
-            if wrong_kind and not all("%" in cell.text for cell in cells):
-                continue
-            return Operands(cells=cells, units=(item.unit,) * len(cells), best=item)
-    return None
-
-
-def _two_rows(question: Question, rows: Sequence[Scored]) -> Operands | None:
-    found: list[tuple[Scored, Cell]] = []
-    for subject in question.compared:
-        wanted = set(terms(subject))
-        for item in rows:
-            cell = best_cell(question, item.unit)
-            if wanted and wanted <= set(terms(item.unit.label)) and cell is not None and _is_number(cell.text):
-                if found and found[0][0].unit.page != item.unit.page:
-                    continue
-                found.append((item, cell))
-                break
-    if len(found) != 2 or found[0][0].unit == found[1][0].unit:
+def _computed(question: Question, formula: Formula, ledger: Ledger) -> Operands | None:
+    """A formula over the accounts of a year; a row that states the ratio or account itself comes before it."""
+    year = max(question.years, default=None) or ledger.latest_year()
+    if year is None:
         return None
-    # "How much more is A than B" is A - B, and the calculator takes the second value minus the first.
-    found.reverse()
+    stated_row = _stated_row(formula, ledger, year)
+    if stated_row is not None:
+        return _from_entries((stated_row,), None, percent=False)
+    resolved = ledger.resolve(formula.expression, year, definitions_of(question))
+    if resolved is None:
+        return None
+    entries = resolved.entries
+    if len(entries) == 1 and formula.lookup:
+        return _from_entries(entries, None, percent=False)
+    expression = resolved.expression
+    if expression.startswith("(") and expression.endswith(")") and expression.count("(") == 1:
+        expression = expression[1:-1]
+    return _from_entries(entries, expression, percent=formula.percent)
+
+
+def _stated_row(formula: Formula, ledger: Ledger, year: str) -> Entry | None:
+    if formula.lookup:
+        return ledger.find(accounts()[formula.expression], year)
+    ratio = next((ratio for ratio in ratios().values() if ratio.formula == formula.expression), None)
+    return ledger.row(ratio.names, year) if ratio is not None else None
+
+
+def _from_entries(entries: Sequence[Entry], expression: str | None, *, percent: bool) -> Operands:
     return Operands(
-        cells=tuple(cell for _, cell in found), units=tuple(item.unit for item, _ in found), best=found[0][0]
+        cells=tuple(entry.cell for entry in entries),
+        units=tuple(entry.unit for entry in entries),
+        best=max((entry.scored for entry in entries), key=lambda scored: scored.coverage),
+        expression=expression,
+        percent=percent,
+        match=min(1.0, *(entry.match for entry in entries)) if len(entries) > 1 else min(1.0, entries[0].match),
     )
 
 
-def _is_number(text: str) -> bool:
-    return any(value.number is not None for value in values(text))
+def _compared(question: Question, comparison: Comparison, ranked: Sequence[Scored], support: float) -> Operands | None:
+    """The cells of two subjects: in two rows, in two columns of one row, or on two pages."""
+    subjects = {own: frozenset(terms(own)) for own in (comparison.first, comparison.second)}
+    found: dict[str, CellPick] = {}
+    # The subject that says more says what is compared; the other one may only name another row of it.
+    for own, other in sorted(zip(subjects, reversed(subjects), strict=True), key=lambda pair: -len(subjects[pair[0]])):
+        known = found.get(other)
+        named = subjects[other] & _row_terms(known) if known is not None else subjects[other]
+        drop = named - subjects[own]
+        kept = tuple(term for term in question.terms if term not in drop)
+        asked = question.model_copy(update={"answer_type": "number", "terms": tuple({*kept, *subjects[own]})})
+        for pick in cell_picks(asked, ranked, drop=drop)[:_TRIED]:
+            if (
+                subjects[own] - set(question.years) <= _address(pick)
+                and is_number(pick.cell.text)
+                and pick.match >= _MATCH
+            ):
+                found[own] = pick
+                break
+    if len(found) != 2:
+        return None
+    picks = (found[comparison.first], found[comparison.second])
+    if picks[0].unit == picks[1].unit and picks[0].cell == picks[1].cell:
+        return None
+    best = max(picks, key=lambda pick: pick.scored.coverage)
+    if best.scored.coverage < support:
+        return None
+    return Operands(
+        cells=tuple(pick.cell for pick in picks),
+        units=tuple(pick.unit for pick in picks),
+        best=best.scored,
+        operation=comparison.operation,
+        percent=comparison.percent,
+        match=min(pick.match for pick in picks),
+    )
+
+
+def _row_terms(pick: CellPick) -> frozenset[str]:
+    beside = " ".join(cell.text for cell in pick.unit.cells if cell is not pick.cell)
+    return frozenset(terms(f"{pick.unit.label} {pick.unit.section} {beside}"))
+
+
+def _address(pick: CellPick) -> set[str]:
+    unit = pick.unit
+    beside = " ".join(cell.text for cell in unit.cells if cell is not pick.cell)
+    return set(terms(f"{unit.label} {unit.section} {pick.cell.head} {unit.heading} {beside}"))
+
+
+def _over_years(question: Question, ranked: Sequence[Scored], support: float) -> Operands | None:
+    """The cells of one row in several years; for growth or a change in one year, the year before comes first."""
+    wanted = _wanted_years(question)
+    if len(wanted) < 2:
+        return None
+    timeless = tuple(term for term in question.terms if term not in question.years)
+    kind = "number" if question.operation is not None else question.answer_type
+    latest = question.model_copy(update={"years": (wanted[-1],), "terms": timeless, "answer_type": kind})
+    for pick in cell_picks(latest, ranked)[:_TRIED]:
+        if pick.match < _MATCH or pick.scored.coverage < support or not is_number(pick.cell.text):
+            continue
+        dated = {year: cell for year in wanted if (cell := _in_year(question, pick, year, ranked)) is not None}
+        if len(dated) == len(wanted):
+            return Operands(
+                cells=tuple(dated[year].cell for year in wanted),
+                units=tuple(dated[year].unit for year in wanted),
+                best=pick.scored,
+                operation=question.operation,
+                match=pick.match,
+            )
+    return None
+
+
+def _wanted_years(question: Question) -> list[str]:
+    found = sorted(set(question.years))
+    if len(found) == 1 and question.operation in ("growth", "difference"):
+        return [str(int(found[0]) - 1), found[0]]
+    if len(found) == 2 and question.operation in ("sum", "average") and int(found[1]) - int(found[0]) in range(2, 8):
+        first, last = found
+        if f"{first} and {last}" not in question.text:
+            return [str(year) for year in range(int(first), int(last) + 1)]
+    return found
+
+
+def _in_year(question: Question, pick: CellPick, year: str, ranked: Sequence[Scored]) -> CellPick | None:
+    """The cell of the same thing in another year: in its row, or in a row of its table that differs in time only."""
+    if year in cell_years(pick.unit, pick.cell):
+        return pick
+    head, label = _timeless(pick.cell.head), _timeless(pick.unit.label)
+    for cell in pick.unit.cells:
+        if year in cell_years(pick.unit, cell) and is_number(cell.text) and _timeless(cell.head) == head:
+            return _moved(pick, pick.scored, cell)
+    for item in ranked:
+        unit = item.unit
+        if not unit.cells or unit.page != pick.unit.page or _timeless(unit.label) != label:
+            continue
+        for cell in unit.cells:
+            if year in cell_years(unit, cell) and is_number(cell.text) and _timeless(cell.head) == head:
+                return _moved(pick, item, cell)
+    return None
+
+
+def _timeless(text: str) -> frozenset[str]:
+    """The terms of a head or label without those of time."""
+    found = years(text)
+    return frozenset(term for term in terms(text) if term not in found and not term.isdigit() and term not in _TIMES)
+
+
+def _moved(pick: CellPick, item: Scored, cell: Cell) -> CellPick:
+    return CellPick(cell.text.strip(), item.unit, cell, pick.row_match, pick.column_match, pick.margin, pick.scored)

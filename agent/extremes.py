@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from agent.answers import Pick, best_cell
-from agent.calculations import plain_number
+from agent.answers import Pick
+from agent.cells import best_cell
 from agent.cues import LARGEST, MEASURES, SMALLEST
 from agent.matching import terms
+from agent.operands import plain_number
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.answers import Pick, list_items, pick, shortened
-from agent.calculations import Operands, operands, plain_number, rounded, stated
+from agent.answers import Pick, cell_answer, list_items, pick, shortened
+from agent.calculations import operands, stated
+from agent.computed import computed_draft
 from agent.draft import Draft, Request
 from agent.extremes import extreme_row
 from agent.matching import surface_forms
@@ -42,7 +43,7 @@ class ExtractiveSynthesizer:
         if not ranked:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         found = operands(question, ranked, request.support)
-        if found is not None and (draft := await _calculated(request, found)) is not None:
+        if found is not None and (draft := await computed_draft(request, found)) is not None:
             return draft
         if (extreme := extreme_row(question, ranked, request.support)) is not None:
             return _draft(request, pages, *extreme)
@@ -69,6 +70,8 @@ async def _laid_out(request: Request, ranked: Sequence[Scored]) -> list[PageRead
 
 def _picks(question: Question, ranked: Sequence[Scored]) -> Iterator[tuple[Scored, Pick]]:
     """Answers that the best units hold, best first: those of the wanted type, then what comes near it."""
+    if (cell := cell_answer(question, ranked)) is not None:
+        yield cell
     near = [item for item in ranked[:_TRIED] if item.score >= _NEAR * ranked[0].score]
     for strict in (True, False):
         for item in near:
@@ -113,32 +116,4 @@ def _quote(unit: Unit, best: Scored, answer: str = "") -> Quote:
         score=round(best.score, 4),
         context=unit.context,
         answer=answer if answer in unit.text else "",
-    )
-
-
-async def _calculated(request: Request, found: Operands) -> Draft | None:
-    """The draft of a calculation, or of the operands themselves where the question wants each of them."""
-    question = request.question
-    calculation = None
-    answer = "; ".join(cell.text for cell in found.cells)
-    if question.operation is not None:
-        arguments = {"operation": question.operation, "values": [plain_number(cell.text) for cell in found.cells]}
-        result = await request.call("calculator", arguments)
-        if result is None or result.value is None:
-            return None
-        answer = rounded(question, result.value)
-        calculation = result.evidence[0].text if result.evidence else None
-    units = list({unit.lines: unit for unit in found.units}.values())
-    single = len(units) == 1
-    return Draft(
-        answer=answer,
-        candidate=answer,
-        quotes=tuple(_quote(unit, found.best) for unit in units),
-        statements=tuple(
-            state(question, unit) if single else state(question, unit, cell.head, cell.text)
-            for unit, cell in zip(units, found.cells, strict=False)
-        ),
-        coverage=found.best.coverage,
-        missing=surface_forms(question.text, found.best.missing),
-        calculation=calculation,
     )

@@ -25,7 +25,7 @@ import pymupdf
 from agent.build import build_agent
 from evaluation.metrics.mmlongbench import score_answer
 from evaluation.mmlongbench.samples import load_samples
-from evaluation.mmlongbench.scoring import short_answer
+from evaluation.mmlongbench.short_answers import short_answer
 from retrieval.collection import Collection
 from retrieval.types import Scope
 

@@ -18,8 +18,15 @@ _BINARY: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+_FUNCTIONS: dict[str, Callable[[Sequence[Decimal]], Decimal]] = {
+    "average": lambda values: sum(values, Decimal(0)) / len(values),
+    "sum": lambda values: sum(values, Decimal(0)),
+    "max": max,
+    "min": min,
+}
 _PAIRS = frozenset({"difference", "ratio", "growth"})
 _MAX_POWER = 64
+_ALLOWED = f"use numbers, + - * / **, brackets, and {', '.join(_FUNCTIONS)}"
 
 
 def plain(number: Decimal) -> str:
@@ -68,11 +75,14 @@ def operate(operation: Operation, texts: Sequence[str]) -> tuple[str, Decimal]:
 
 
 def evaluate(expression: str) -> Decimal:
-    """The value of an expression of numbers, + - * / ** and brackets; ToolRetry for anything else."""
+    """The value of an expression of numbers, + - * / **, brackets, and average, sum, max or min of values.
+
+    ToolRetry for anything else.
+    """
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, RecursionError, ValueError, MemoryError) as error:
-        raise ToolRetry(f"{expression!r} is no arithmetic", remedy="use numbers, + - * / ** and brackets") from error
+        raise ToolRetry(f"{expression!r} is no arithmetic", remedy=_ALLOWED) from error
     return _node(tree.body, expression)
 
 
@@ -87,4 +97,7 @@ def _node(node: ast.expr, source: str) -> Decimal:
         if isinstance(node.op, ast.Pow) and abs(right) > _MAX_POWER:
             raise ToolRetry(f"the power {right} is too large", remedy=f"powers go up to {_MAX_POWER}")
         return _BINARY[type(node.op)](left, right)
-    raise ToolRetry(f"{ast.unparse(node)!r} is not allowed", remedy="use numbers, + - * / ** and brackets")
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and called and node.args and not node.keywords:
+        return _FUNCTIONS[node.func.id]([_node(argument, source) for argument in node.args])
+    raise ToolRetry(f"{ast.unparse(node)!r} is not allowed", remedy=_ALLOWED)

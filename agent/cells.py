@@ -1,0 +1,216 @@
+"""The cells of tables that answer a question: by label, section, column, period and kind of value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent.matching import Weights, terms
+from agent.question import Question
+from agent.ranking import Scored
+from agent.reading import Unit
+from agent.tables import Cell
+from agent.values import values, years
+
+_SEARCHED = 150
+_HEAD, _BESIDE, _CAPTION, _NEAR = 0.95, 0.85, 0.7, 0.45
+"""What a term of the question counts that isn't in the label: in the head, beside it, above the table, near."""
+_UNDATED, _EARLIER, _UNNAMED = 0.75, 0.8, 0.8
+_SPARE_LABEL, _SPARE_HEAD = 0.35, 0.1
+_PERIODS = (
+    ("quarter", re.compile(r"\b(?:(?:three|3) months|(?:thirteen|12|13) weeks|quarter(?:ly)?|q[1-4])\b|季度", re.I)),
+    ("half", re.compile(r"\b(?:(?:six|6) months|(?:twenty-six|26) weeks|half[- ]year)\b|半年", re.I)),
+    ("nine", re.compile(r"\b(?:(?:nine|9) months|(?:thirty-nine|39) weeks)\b", re.I)),
+    ("year", re.compile(r"\b(?:(?:twelve|12) months|5[23] weeks|(?:fiscal|full) years?|fy|annual)|年度", re.I)),
+)
+_ASIDE = re.compile(
+    r",? \b(?:including|excluding|taking|defined as|respectively|according to|based on)\b", re.IGNORECASE
+)
+_ASIDE_WEIGHT = 0.4
+"""What a term counts that a question says aside: what is included, how something is defined."""
+_SHARE = re.compile(r"%|％|\bper ?cent|\brates?\b|\bmargins?\b|比率|率", re.IGNORECASE)
+_COLUMN_WORDS = frozenset(terms("value amount number company year years fiscal end ended date"))
+
+
+@dataclass(frozen=True, slots=True)
+class CellPick:
+    """A cell that answers a question, and how well: `row_match` by label and place, `column_match` by head, period and
+    kind, both 0 to 1. `margin` is how far its match is ahead of the best other cell with another value.
+    """
+
+    answer: str
+    unit: Unit
+    cell: Cell
+    row_match: float
+    column_match: float
+    margin: float
+    scored: Scored
+
+    @property
+    def match(self) -> float:
+        """How well the question is met, 0 to 1."""
+        return self.row_match * self.column_match
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a cell is compared with: a question, its content terms and their weights."""
+
+    question: Question
+    terms: frozenset[str]
+    weights: Weights
+    aside: frozenset[str]
+
+    @classmethod
+    def by(cls, question: Question, wanted: frozenset[str], texts: Iterable[str]) -> _Asked:
+        aside = _ASIDE.search(question.text)
+        said = frozenset(terms(question.text[: aside.start()])) if aside else wanted
+        return cls(question, wanted, Weights.over(texts), wanted - said)
+
+    def weight(self, term: str) -> float:
+        return self.weights.of(term) * (_ASIDE_WEIGHT if term in self.aside else 1.0)
+
+    def of(self, found: Iterable[str]) -> float:
+        return sum(self.weight(term) for term in found)
+
+
+def cell_picks(question: Question, ranked: Sequence[Scored], *, drop: Iterable[str] = ()) -> list[CellPick]:
+    """The cells with values that answer a question best, best first; `drop` are terms of it that don't count."""
+    rows = [item for item in ranked[:_SEARCHED] if item.unit.cells]
+    wanted = frozenset(question.terms) - frozenset(drop) - set(question.years)
+    asked = _Asked.by(question, wanted, (item.unit.text for item in ranked))
+    scored = [(row, column, item, cell) for item in rows for row, column, cell in _cells(asked, item)]
+    scored.sort(key=lambda found: -found[0] * found[1])
+    picks = []
+    for row, column, item, cell in scored:
+        text = cell.text.strip()
+        rival = next((r * c for r, c, _, other in scored if other.text.strip() != text), 0.0)
+        picks.append(CellPick(text, item.unit, cell, row, column, max(row * column - rival, 0.0), item))
+    return picks
+
+
+def best_cell(question: Question, unit: Unit) -> Cell | None:
+    """The cell of one row whose column the question names; the first cell with a value when it names none.
+
+    None when the question names a year and the row has years, but not that one.
+    """
+    asked = _Asked.by(question, frozenset(question.terms) - set(question.years), [unit.text])
+    cells = [cell for cell in unit.cells if re.search(r"\w", cell.text)]
+    scores = [_column(asked, unit, cell) for cell in cells]
+    if not cells or max(scores) <= 0:
+        return None
+    return cells[scores.index(max(scores))]
+
+
+def cell_years(unit: Unit, cell: Cell) -> tuple[str, ...]:
+    """The years of a cell: of its head, else of its row (another cell, the section, the label), else of the caption."""
+    if found := years(cell.head):
+        return found
+    beside = [other.text for other in unit.cells if other is not cell and _is_year(other.text)]
+    for text in (*beside, unit.section, unit.label, unit.heading):
+        if found := years(text):
+            return found
+    return ()
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds a number that one can calculate with; a year alone is none."""
+    return any(value.number is not None and value.kind not in ("date", "year") for value in values(text))
+
+
+def _is_year(text: str) -> bool:
+    return bool(years(text)) and len(text) <= 20
+
+
+def _cells(asked: _Asked, item: Scored) -> Iterator[tuple[float, float, Cell]]:
+    for cell in item.unit.cells:
+        if re.search(r"\w", cell.text) and not _is_year(cell.text):
+            column = _column(asked, item.unit, cell)
+            if column > 0:
+                yield _row(asked, item, cell), column, cell
+
+
+def _row(asked: _Asked, item: Scored, cell: Cell) -> float:
+    """How much of the question the row and its place meet, less what the label says that the question doesn't."""
+    unit = item.unit
+    label = frozenset(terms(unit.label))
+    beside = " ".join([unit.section, *(other.text for other in unit.cells if other is not cell)])
+    places = (
+        (label, 1.0),
+        (frozenset(terms(cell.head)), _HEAD),
+        (frozenset(terms(beside)), _BESIDE),
+        (frozenset(terms(unit.heading)), _CAPTION),
+        (asked.terms - set(item.missing), _NEAR),
+    )
+    total = asked.of(asked.terms)
+    if not total:
+        return 0.0
+    met = sum(
+        asked.weight(term) * max((credit for place, credit in places if term in place), default=0.0)
+        for term in asked.terms
+    )
+    spare = asked.of(label - asked.terms - set(asked.question.years))
+    own = asked.of(label & asked.terms)
+    exact = own / (own + spare) if own + spare else 0.0
+    return min(met / total, 1.0) * (1 - _SPARE_LABEL + _SPARE_LABEL * exact)
+
+
+def _column(asked: _Asked, unit: Unit, cell: Cell) -> float:
+    """How well a cell's column, period and kind meet the question; 0 where they contradict it."""
+    return _dated(asked, unit, cell) * _of_kind(asked, unit, cell) * _headed(asked, unit, cell) * _timed(asked, cell)
+
+
+def _dated(asked: _Asked, unit: Unit, cell: Cell) -> float:
+    own, wanted = cell_years(unit, cell), asked.question.years
+    if wanted:
+        if not own:
+            return 0.0 if any(cell_years(unit, other) for other in unit.cells) else _UNDATED
+        return 1.0 if set(own) & set(wanted) else 0.0
+    latest = max((year for other in unit.cells for year in years(other.head)), default="")
+    return 1.0 if not own or not latest or latest in own else _EARLIER
+
+
+def _of_kind(asked: _Asked, unit: Unit, cell: Cell) -> float:
+    """Percentages for questions about them, amounts for others, when a row has both."""
+    kind = asked.question.answer_type
+    if kind not in ("percent", "money", "count", "number"):
+        return 1.0
+    if not is_number(cell.text):
+        return 0.3
+    shares = [_is_share(other) for other in unit.cells]
+    if kind == "percent":
+        return 1.0 if _is_share(cell) else 0.5 if any(shares) else 0.9
+    asks_share = _SHARE.search(asked.question.text) is not None
+    return 0.6 if _is_share(cell) and not asks_share and (kind == "money" or not all(shares)) else 1.0
+
+
+def _is_share(cell: Cell) -> bool:
+    return re.search(r"%|％", cell.text) is not None or re.search(r"%|％|percent", cell.head, re.I) is not None
+
+
+def _headed(asked: _Asked, unit: Unit, cell: Cell) -> float:
+    """How much of its head the question names, compared with the other columns of the row."""
+    label = set(terms(unit.label))
+    heads = {
+        other.head: frozenset(terms(other.head)) - label - _COLUMN_WORDS - set(years(other.head))
+        for other in unit.cells
+    }
+    shared = frozenset.intersection(*heads.values())
+    named = {head: asked.of((own - shared) & asked.terms) for head, own in heads.items()}
+    most = max(named.values())
+    if most <= 0:
+        first = next(other for other in unit.cells if not _is_year(other.text) or other is cell)
+        return 1.0 if len(heads) == 1 or cell.head == first.head else _UNNAMED
+    own = heads[cell.head] - shared
+    spare = sum(1 for term in own - asked.terms if not term.isdigit())
+    return (0.4 + 0.6 * named[cell.head] / most) * (1 - _SPARE_HEAD * min(spare, 3))
+
+
+def _timed(asked: _Asked, cell: Cell) -> float:
+    """Whether the period of a column is the one asked for, a whole year where none is named."""
+    own = next((name for name, pattern in _PERIODS if pattern.search(cell.head)), None)
+    if own is None:
+        return 1.0
+    wanted = next((name for name, pattern in _PERIODS if pattern.search(asked.question.text)), None)
+    return 1.0 if own == wanted else 0.5 if wanted else (1.0 if own == "year" else 0.85)

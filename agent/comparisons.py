@@ -1,0 +1,102 @@
+"""Two subjects that a question sets side by side: a difference, a sum, a quotient or a share of one in the other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent.matching import terms
+from agent.question import Question, question_body
+from agent.values import years
+from tools.arithmetic import Operation
+
+_END = r"(?=\s+(?:in|for|during|on|at|as of|from|of)\s+(?:the )?(?:fiscal |year |19|20|FY)|[?.]|,? (?:in|during) \d|$)"
+_A = r"(?:the )?(?P<a>(?:(?!\bbetween\b)[^?,;]){2,80}?)"
+_B = rf"(?:the |that of )?(?P<b>[^?,;]{{2,80}}?){_END}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The operation, its subjects as the calculator takes them ("b - a", "b / a"), and whether it is a percentage."""
+
+    operation: Operation
+    first: str
+    second: str
+    percent: bool = False
+
+
+_MORE = r"\bhow (?:much|many) (?:more|higher|greater|larger|longer)\b"
+_LESS = r"\bhow (?:much|many) (?:less|lower|fewer|smaller|shorter)\b"
+_VERB = r".*?\b(?:is|was|are|were|did|does|do|has|have)"
+_THAN = r"(?:than|compared (?:to|with))"
+_PART = r"(?:percentage|percent|%|proportion|share|fraction)"
+_HAN = r"(?P<a>[^，。？,]{2,20}?)"
+_HAN_B = r"(?P<b>[^，。？,]{2,20}?)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A way to compare a with b. `swapped`: a is the minuend or dividend, which the calculator takes last."""
+
+    pattern: re.Pattern[str]
+    operation: Operation
+    swapped: bool = False
+    percent: bool = False
+
+
+def _form(pattern: str, operation: Operation, *, swapped: bool = False, percent: bool = False) -> _Form:
+    return _Form(re.compile(pattern, re.IGNORECASE), operation, swapped, percent)
+
+
+_FORMS: tuple[_Form, ...] = (
+    _form(rf"\bpercent(?:age)? (?:difference|change)\b.*?\bbetween {_A} and {_B}", "growth"),
+    _form(rf"\bratio (?:of|between) {_A} (?:to|and) {_B}", "ratio", swapped=True),
+    _form(
+        rf"\b(?:difference|gap|spread)\b.*?\bbetween {_A} (?:and|(?:as )?compared (?:to|with)) {_B}",
+        "difference",
+        swapped=True,
+    ),
+    _form(rf"{_MORE}{_VERB} {_A} {_THAN} {_B}", "difference", swapped=True),
+    _form(rf"{_LESS}{_VERB} {_A} {_THAN} {_B}", "difference"),
+    _form(rf"{_MORE}(?! than) {_A} {_THAN} {_B}", "difference", swapped=True),
+    _form(rf"\b(?:sum|total) of {_A} and {_B}", "sum"),
+    _form(rf"\bcombined {_A} and {_B}", "sum"),
+    _form(
+        rf"\b{_PART}(?: constitution)? (?:of|did|does|do) {_A} (?:among|out of|within|relative to|make up of|in)"
+        rf" (?:the )?(?=total|all|overall){_B}",
+        "ratio",
+        swapped=True,
+        percent=True,
+    ),
+    _form(
+        rf"\bwhat {_PART} of {_A} (?:comes? from|came from|(?:is|are|was|were)(?: due to| made up of)?) {_B}",
+        "ratio",
+        percent=True,
+    ),
+    _form(rf"\b(?:is|was|are|were) {_A} as an? {_PART} of {_B}", "ratio", swapped=True, percent=True),
+    _form(rf"{_HAN}[与和]{_HAN_B}(?:之间)?的?(?:差额?|相差)", "difference", swapped=True),
+    _form(rf"{_HAN}比{_HAN_B}(?:多|高|大)(?:多少|出)", "difference", swapped=True),
+    _form(rf"{_HAN}比{_HAN_B}(?:少|低|小)(?:多少)?", "difference"),
+    _form(rf"{_HAN}[与和]{_HAN_B}(?:之和|的?总和|合计|一共|共计)", "sum"),
+    _form(rf"{_HAN}占{_HAN_B}的?(?:比例|比重|百分比|百分之)", "ratio", swapped=True, percent=True),
+    _form(rf"{_HAN}是{_HAN_B}的?(?:几倍|多少倍)", "ratio", swapped=True),
+)
+
+
+def comparison_of(question: Question) -> Comparison | None:
+    """The two subjects that a question compares, None when it compares none, or one in two years."""
+    body = question_body(question.text)
+    for form in _FORMS:
+        for match in form.pattern.finditer(body):
+            a, b = (re.sub(r"[’']s\b", "", match[name]).strip() for name in ("a", "b"))
+            if not (_is_subject(a) and _is_subject(b)):
+                continue
+            percent = form.percent or (form.operation == "ratio" and question.answer_type == "percent")
+            return Comparison(form.operation, *((b, a) if form.swapped else (a, b)), percent)
+    return None
+
+
+def _is_subject(text: str) -> bool:
+    """Whether a text names more than a time."""
+    dated = set(years(text)) | {term for term in terms(text) if term.isdigit()}
+    return bool(set(terms(text)) - dated - set(terms("year fiscal period quarter month december january")))
