@@ -38,13 +38,17 @@ _STEPS = frozenset(terms("step stage procedure phase 步骤"))
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """A number of members with its probability and what shows it; `given` when the text itself says the number."""
+    """A number of members with its probability and what shows it.
+
+    `given` when the text itself says the number; `said` are its words for it when it doesn't write digits ("nine").
+    """
 
     number: int
     confidence: float
     seed: Scored
     items: Sequence[Item]
     given: bool = False
+    said: str | None = None
 
 
 async def count_draft(request: Request, ranked: Sequence[Scored]) -> Draft | None:
@@ -105,7 +109,7 @@ def _member_draft(request: Request, ranked: Sequence[Scored]) -> Draft | None:
         best.items,
         answer=str(best.number),
         confidence=round(best.confidence, 3),
-        calculation=None if best.given else f"count(items) = {best.number}",
+        calculation=best.said and f"{best.said} = {best.number}" if best.given else f"count(items) = {best.number}",
     )
 
 
@@ -129,18 +133,22 @@ def _given(ranked: Sequence[Scored], noun: Sequence[str]) -> Iterator[_Count]:
     """The numbers that the best sentences give of the noun."""
     for scored in ranked[:_TRIED]:
         unit = scored.unit
-        number = None if unit.cells or unit.role == "figure" else _stated(unit.text, noun)
-        if number is not None:
+        found = None if unit.cells or unit.role == "figure" else _stated(unit.text, noun)
+        if found is not None:
+            number, stop = found
+            said = re.search(r"[A-Za-z]+$", unit.text[:stop])
             confidence = _SAID * scored.coverage * (1.0 if set(noun) <= set(terms(unit.text)) else _UNANNOUNCED)
-            yield _Count(number, confidence, scored, (Item(str(number), unit, unit.lines),), given=True)
+            yield _Count(
+                number, confidence, scored, (Item(str(number), unit, unit.lines),), True, said and said.group()
+            )
 
 
-def _stated(text: str, noun: Sequence[str]) -> int | None:
-    """The number that a text gives of the noun ("five modules", 三个阶段): it goes before what was counted."""
+def _stated(text: str, noun: Sequence[str]) -> tuple[int, int] | None:
+    """(the number that a text gives of the noun ("five modules", 三个阶段), where it ends); None without one."""
     numbers = [*stated_numbers(text), *((int(v.number), v.stop) for v in values(text) if _whole(v) and v.number)]
     for number, stop in numbers:
         if noun[-1] in terms(text[stop : stop + 40])[:3]:
-            return number
+            return number, stop
     return None
 
 
