@@ -111,7 +111,8 @@ def _operands(trajectory: Trajectory) -> list[str]:
             continue
         expression, result = evidence.text.rsplit("=", 1)
         if _rounds_to(result.strip(), trajectory.answer or ""):
-            return _NUMBER.findall(_PER_CENT.sub("", expression.strip()))
+            # In a table nothing is a dash or an empty cell: a zero can't be looked for.
+            return [number for number in _NUMBER.findall(_PER_CENT.sub("", expression.strip())) if Decimal(number)]
     return []
 
 

@@ -63,6 +63,7 @@ def test_the_answer_must_stand_in_a_region_not_only_on_its_page(collection: Coll
 def test_every_operand_of_a_calculated_answer_must_stand_there(collection: Collection) -> None:
     assert _grounding(collection, "2.5", TOP, calculated="18.4 - 15.9 = 2.5").held is True
     assert _grounding(collection, "2.5", TOP, calculated="18.4 - 14.9 = 3.5").held is False
+    assert _grounding(collection, "18.4", TOP, calculated="18.4 - 0 = 18.4").held is True
     growth = "(18.4 - 15.9) / 15.9 * 100 = 15.7232704403"
     assert _grounding(collection, "15.72%", TOP, calculated=growth).held is True
     assert _grounding(collection, "15.72%", BOTTOM, calculated=growth).held is False
