@@ -35,6 +35,15 @@ _CONDITION = re.compile(
 _BELOW = re.compile(r"less|fewer|lower|under|below|most|低于|少于|小于|不足", re.IGNORECASE)
 _EQUAL = re.compile(r"at least|at most|不少于", re.IGNORECASE)
 _FEWEST = 3
+_TRIED = 8
+OPERATION_TERMS = frozenset(
+    terms(
+        "average mean sum total altogether combined number count many top largest highest biggest add more less fewer"
+        " greater lower higher least most over above below under exceed than difference change growth rate ratio percentage"
+        " percent increase decrease compare gap times 平均 合计 总共 超过 低于 大于 小于"
+    )
+)
+"""Words that say what to do with a column, not which one. A cell whose address has them states the result."""
 _MATCH = 0.3
 
 
@@ -44,10 +53,14 @@ def aggregate(question: Question, ranked: Sequence[Scored], support: float) -> O
     top = _TOP.search(question.text)
     if condition is None and question.operation not in ("average", "sum"):
         return None
+    said = " ".join(match.group() for match in (condition, top) if match is not None)
+    given = {term for term in terms(said) if term[0].isdigit()}
     plain = question.model_copy(update={"answer_type": "number", "operation": None})
-    for pick in cell_picks(plain, ranked)[:8]:
-        if pick.match < _MATCH or pick.scored.coverage < support or not is_number(pick.cell.text):
+    for pick in cell_picks(plain, ranked, drop=OPERATION_TERMS | given)[:_TRIED]:
+        if pick.match < _MATCH or max(pick.scored.coverage, pick.match) < support or not is_number(pick.cell.text):
             continue
+        if condition is None and OPERATION_TERMS & set(terms(f"{pick.unit.label} {pick.cell.head}")):
+            return None
         rows = column_rows(pick, ranked)
         if len(rows) < _FEWEST or _names_row(question, pick, rows):
             continue

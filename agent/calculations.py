@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.accounts import accounts, ratios
-from agent.aggregates import aggregate
+from agent.aggregates import OPERATION_TERMS, aggregate
 from agent.cells import CellPick, cell_picks, cell_years, is_number
 from agent.comparisons import Comparison, comparison_of
 from agent.formulas import Formula, definitions_of, formula_of
@@ -19,6 +19,8 @@ from agent.values import years
 
 _TRIED = 12
 _MATCH = 0.3
+_ALIGNED = 0.25
+"""How much better two cells are to compare that share their column or their row."""
 _TIMES = frozenset(
     terms("january february march april may june july august september october november december year ended fiscal")
 )
@@ -94,28 +96,23 @@ def _compared(question: Question, comparison: Comparison, ranked: Sequence[Score
     """The cells of two subjects: in two rows, in two columns of one row, or on two pages."""
     subjects = {own: frozenset(terms(own)) for own in (comparison.first, comparison.second)}
     found: dict[str, CellPick] = {}
-    # The subject that says more says what is compared; the other one may only name another row of it.
+    # The subject that says more says what is compared; the other one may only name another row, or another column.
     for own, other in sorted(zip(subjects, reversed(subjects), strict=True), key=lambda pair: -len(subjects[pair[0]])):
         known = found.get(other)
-        named = subjects[other] & _row_terms(known) if known is not None else subjects[other]
-        drop = named - subjects[own]
-        kept = tuple(term for term in question.terms if term not in drop)
-        asked = question.model_copy(update={"answer_type": "number", "terms": tuple({*kept, *subjects[own]})})
-        for pick in cell_picks(asked, ranked, drop=drop)[:_TRIED]:
-            if (
-                subjects[own] - set(question.years) <= _address(pick)
-                and is_number(pick.cell.text)
-                and pick.match >= _MATCH
-            ):
-                found[own] = pick
-                break
+        named = _row_terms(known) if known is not None else frozenset[str]()
+        ways = (subjects[other] & named, subjects[other] - named) if known is not None else (subjects[other],)
+        tried = [pick for drop in ways if (pick := _subject_cell(question, subjects[own], drop, ranked)) is not None]
+        if tried:
+            found[own] = max(
+                tried, key=lambda pick: pick.match + (_ALIGNED if known and _aligned(pick, known) else 0.0)
+            )
     if len(found) != 2:
         return None
     picks = (found[comparison.first], found[comparison.second])
     if picks[0].unit == picks[1].unit and picks[0].cell == picks[1].cell:
         return None
     best = max(picks, key=lambda pick: pick.scored.coverage)
-    if best.scored.coverage < support:
+    if max(best.scored.coverage, *(pick.match for pick in picks)) < support:
         return None
     return Operands(
         cells=tuple(pick.cell for pick in picks),
@@ -125,6 +122,25 @@ def _compared(question: Question, comparison: Comparison, ranked: Sequence[Score
         percent=comparison.percent,
         match=min(pick.match for pick in picks),
     )
+
+
+def _aligned(pick: CellPick, known: CellPick) -> bool:
+    """Whether two cells stand in one column or in one row of a table."""
+    one_row, one_head = pick.unit == known.unit, pick.cell.head == known.cell.head
+    return one_row != one_head and pick.unit.page == known.unit.page
+
+
+def _subject_cell(
+    question: Question, subject: frozenset[str], others: frozenset[str], ranked: Sequence[Scored]
+) -> CellPick | None:
+    """The best cell whose address has all of a subject, for the question without the terms of the other subject."""
+    drop = (others - subject) | OPERATION_TERMS
+    kept = {term for term in question.terms if term not in drop} | subject
+    asked = question.model_copy(update={"answer_type": "number", "terms": tuple(sorted(kept))})
+    for pick in cell_picks(asked, ranked, drop=drop - subject)[:_TRIED]:
+        if subject - set(question.years) <= _address(pick) and is_number(pick.cell.text) and pick.match >= _MATCH:
+            return pick
+    return None
 
 
 def _row_terms(pick: CellPick) -> frozenset[str]:
@@ -143,11 +159,12 @@ def _over_years(question: Question, ranked: Sequence[Scored], support: float) ->
     wanted = _wanted_years(question)
     if len(wanted) < 2:
         return None
-    timeless = tuple(term for term in question.terms if term not in question.years)
+    asking = OPERATION_TERMS if question.operation is not None else frozenset[str]()
+    timeless = tuple(term for term in question.terms if term not in question.years and term not in asking)
     kind = "number" if question.operation is not None else question.answer_type
     latest = question.model_copy(update={"years": (wanted[-1],), "terms": timeless, "answer_type": kind})
     for pick in cell_picks(latest, ranked)[:_TRIED]:
-        if pick.match < _MATCH or pick.scored.coverage < support or not is_number(pick.cell.text):
+        if pick.match < _MATCH or max(pick.scored.coverage, pick.match) < support or not is_number(pick.cell.text):
             continue
         dated = {year: cell for year in wanted if (cell := _in_year(question, pick, year, ranked)) is not None}
         if len(dated) == len(wanted):

@@ -201,7 +201,7 @@ def _headed(asked: _Asked, unit: Unit, cell: Cell) -> float:
     most = max(named.values())
     if most <= 0:
         first = next(other for other in unit.cells if not _is_year(other.text) or other is cell)
-        return 1.0 if len(heads) == 1 or cell.head == first.head else _UNNAMED
+        return 1.0 if len(set(heads.values())) == 1 or cell.head == first.head else _UNNAMED
     own = heads[cell.head] - shared
     spare = sum(1 for term in own - asked.terms if not term.isdigit())
     return (0.4 + 0.6 * named[cell.head] / most) * (1 - _SPARE_HEAD * min(spare, 3))

@@ -203,7 +203,8 @@ OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
         "average",
         _any_of(
             r"\b(?:average|mean) of\b",
-            r"\bwhat(?: is|'s) the average\b",
+            r"\bwhat(?: is| was| are| were|'s) the (?:average|mean)\b",
+            r"\baverage number of\b",
             r"平均",
         ),
     ),

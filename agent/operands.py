@@ -35,8 +35,12 @@ class Operands:
 
     @property
     def coverage(self) -> float:
-        """The share of the question that is met: a formula's accounts meet all of it as surely as they were found."""
-        return self.match if self.expression is not None else self.best.coverage
+        """The share of the question that is met. What is computed needn't be said: then the operands meet all of it as
+        surely as they were found.
+        """
+        if self.expression is not None:
+            return self.match
+        return self.best.coverage if self.operation is None else max(self.best.coverage, self.match)
 
     @property
     def arguments(self) -> dict[str, Any] | None:
@@ -58,8 +62,11 @@ class Operands:
     def answer(self, question: Question, value: str) -> str:
         """A result as the question wants it: its decimals, else two where there are any; a sign on percentages."""
         number = Decimal(value)
-        places = question.decimals if question.decimals is not None else self._places(number)
-        return f"{round(number, places):f}{'%' if self._is_percentage else ''}"
+        sign = "%" if self._is_percentage else ""
+        if question.decimals is not None:
+            return f"{round(number, question.decimals):f}{sign}"
+        text = f"{round(number, self._places(number)):f}"
+        return (text.rstrip("0").rstrip(".") if "." in text else text) + sign
 
     def _places(self, number: Decimal) -> int:
         """Decimals where the question wants none: two, of a small quotient as many as tell three digits."""

@@ -7,11 +7,16 @@ import re
 from agent.matching import is_chinese
 from agent.question import Question
 from agent.reading import Unit
+from agent.scales import currency_of, scale_word
+from agent.tables import Cell
 
 _DANGLING = re.compile(
     r"^(?:it|they|this|these|that|those|he|she|such|its|their|his|her)\b|^(?:其|该|它|他|她|此|这)", re.IGNORECASE
 )
 _BULLET = re.compile(r"^[•●▪■◦–—\-*·○☑✓\s]+|^\(?[0-9a-z]{1,2}[.)]\s+")
+
+_WHEN = re.compile(r"(?:FY ?|fiscal (?:year )?)?\d{4}", re.IGNORECASE)
+_EXCEPT = re.compile(r"\bexcept\b|除外|另有", re.IGNORECASE)
 
 
 def state(question: Question, unit: Unit, head: str = "", value: str = "") -> str:
@@ -27,16 +32,41 @@ def state(question: Question, unit: Unit, head: str = "", value: str = "") -> st
 
 
 def _row(unit: Unit, head: str, value: str) -> str:
+    """A row in words: one cell with its column, unit and period, or all cells of the row."""
     chinese = is_chinese(unit.label)
     label = unit.label.strip(" :：")
+    if unit.section and unit.section not in label:
+        label = f"{label}（{unit.section}）" if chinese else f"{label} ({unit.section})"
     place = unit.heading.strip()
-    note = f" ({unit.note})" if unit.note and unit.note not in place else ""
-    if value and any(value == cell.text.strip() for cell in unit.cells):
-        if chinese:
-            return f"{f'“{place}”中，' if place else ''}{label}{f'（{head}）' if head else ''}为{value}{note}。"
-        column = f" for {head}" if head else ""
-        return f"{f'In “{place}”, ' if place else ''}{label}{column} is {value}{note}."
-    cells = [f"{cell.text.strip()} ({cell.head})" if cell.head else cell.text.strip() for cell in unit.cells]
-    listed = "、".join(cells) if chinese else ", ".join(cells)
-    start = (f"“{place}”中，" if chinese else f"In “{place}”, ") if place else ""
-    return f"{start}{label}{'：' if chinese else ': '}{listed}{note}{'。' if chinese else '.'}"
+    cell = next((cell for cell in unit.cells if value and cell.text.strip() == value and head in ("", cell.head)), None)
+    if cell is None:
+        cells = [f"{amount(unit, cell)} ({cell.head})" if cell.head else amount(unit, cell) for cell in unit.cells]
+        listed = "、".join(cells) if chinese else ", ".join(cells)
+        start = (f"“{place}”中，" if chinese else f"In “{place}”, ") if place else ""
+        return f"{start}{label}{'：' if chinese else ': '}{listed}{'。' if chinese else '.'}"
+    if chinese:
+        start = f"“{place}”中，" if place else ""
+        return f"{start}{label}{f'（{cell.head}）' if cell.head else ''}为{amount(unit, cell)}。"
+    dated = _WHEN.fullmatch(cell.head.strip())
+    column = f" {'in' if dated else 'for'} {cell.head}" if cell.head else ""
+    return f"{f'In “{place}”, ' if place else ''}{label}{column} was {amount(unit, cell)}."
+
+
+def amount(unit: Unit, cell: Cell) -> str:
+    """A cell with its currency and scale, as the column's head or the table's note gives them ("$7,491 million").
+
+    Percentages, and amounts per share and numbers of shares where the note excepts them, stay as they are.
+    """
+    text = cell.text.strip()
+    around = f"{unit.section} {unit.label} {cell.head}"
+    excepted = _EXCEPT.search(unit.note) and re.search(r"\bshares?\b|每股", around, re.IGNORECASE)
+    bare = is_chinese(text) or re.search(r"[%％A-Za-z]", text) or re.search(r"[%％]", cell.head)
+    if excepted or bare or not re.search(r"\d", text):
+        return text
+    for note in (cell.head, unit.note):
+        if word := scale_word(note):
+            sign = "" if re.search(r"[$€£¥￥]", text) else currency_of(note)
+            shown = re.sub(r"^\((.*?)\s*\)$", r"-\1", text)
+            shown = f"-{sign}{shown[1:]}" if shown.startswith("-") else f"{sign}{shown}"
+            return f"{shown}{'' if is_chinese(word) else ' '}{word}"
+    return text

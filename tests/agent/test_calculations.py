@@ -1,0 +1,183 @@
+"""Questions that tables answer: one cell, or what is computed from several, with every operand cited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from book import SCOPE, Book, agent_over, page
+
+from agent.cells import cell_picks
+from agent.question import analyse
+from agent.ranking import PageRead, rank_units
+
+INCOME = page(
+    1,
+    ("heading", "Consolidated statements of income"),
+    ("paragraph", "(In millions)"),
+    (
+        "table",
+        [
+            "|2021|2020",
+            "Net sales|8,000|7,500",
+            "Cost of sales|4,600|4,500",
+            "Gross profit|3,400|3,000",
+            "Operating income|900|750",
+            "Net income|640|500",
+        ],
+    ),
+)
+BALANCE = page(
+    2,
+    ("heading", "Consolidated balance sheets"),
+    ("paragraph", "(In millions)"),
+    (
+        "table",
+        [
+            "|2021|2020",
+            "Cash and cash equivalents|500|450",
+            "Accounts receivable, net|300|260",
+            "Inventories|700|450",
+            "Total current assets|1,700|1,400",
+            "Total assets|6,400|6,000",
+            "Accounts payable|350|330",
+            "Total current liabilities|800|750",
+            "Total liabilities|3,400|3,300",
+            "Total shareholders' equity|3,000|2,700",
+        ],
+    ),
+)
+CASH = page(
+    3,
+    ("heading", "Consolidated statements of cash flows"),
+    ("paragraph", "(In millions)"),
+    (
+        "table",
+        [
+            "|2021|2020",
+            "Net income|640|500",
+            "Depreciation and amortization|210|200",
+            "Inventories|(250)|20",
+            "Net cash provided by operating activities|760|680",
+            "Capital expenditures|(320)|(280)",
+        ],
+    ),
+)
+REPORT = Book(INCOME, BALANCE, CASH, name="Lindale Ferries.pdf", found=[[1, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "pages"),
+    [
+        (
+            "What is the current ratio of Lindale Ferries in FY2021? Round your answer to two decimal places.",
+            "2.12",
+            [2],
+        ),
+        ("What was the return on assets of Lindale Ferries in 2021?", "0.1", [1, 2]),
+        ("What is the inventory turnover ratio in 2021? Round your answer to one decimal place.", "8.0", [1, 2]),
+        ("What is the EBITDA of Lindale Ferries in 2021?", "1110", [1, 3]),
+        ("What is EBITDA less capex in 2021?", "790", [1, 3]),
+        ("What is the operating cash flow to current liabilities in 2021?", "0.95", [2, 3]),
+        ("What is the gross margin percentage in 2020?", "40%", [1]),
+        (
+            "What is the net sales to equity in 2021? Define it as net sales divided by total shareholders' equity.",
+            "2.67",
+            [1, 2],
+        ),
+    ],
+)
+def test_a_ratio_of_accounts_cites_each_account(tmp_path: Path, question: str, answer: str, pages: list[int]) -> None:
+    trajectory = agent_over(REPORT, tmp_path).ask(question, SCOPE)
+    assert trajectory.answer == answer
+    assert sorted({fact.region.page_ref.page for fact in trajectory.facts}) == pages
+    assert all(claim.verdict == "supported" for claim in trajectory.claims)
+
+
+def test_an_account_that_is_nowhere_is_not_made_up(tmp_path: Path) -> None:
+    book = Book(INCOME, name="Lindale Ferries.pdf", found=[[1]])
+    trajectory = agent_over(book, tmp_path).ask("What is the current ratio in 2021?", SCOPE)
+    assert trajectory.answer is None
+
+
+TRADE = Book(
+    page(
+        1,
+        ("heading", "Trade of the Lindale ports in 2021"),
+        (
+            "table",
+            [
+                "Port|Ships|Cargo",
+                "Seaham|120|3,400",
+                "Westquay|95|5,100",
+                "Norby|8|260",
+                "Elmouth|14|900",
+                "Total|237|9,660",
+            ],
+        ),
+    ),
+    name="ports.pdf",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the difference in cargo between Westquay and Seaham in 2021?", "1700"),
+        ("How many more ships did Seaham have than Norby?", "112"),
+        ("What was the total of ships of Norby and Elmouth?", "22"),
+        ("How many ports had more than 50 ships in 2021?", "2"),
+        ("How many ports had less than 1,000 of cargo in 2021?", "2"),
+        ("What was the average number of ships of the ports in 2021?", "59.25"),
+        ("What is the sum of the top 2 cargo of the ports in 2021?", "8500"),
+        ("What was the ratio of cargo to ships of Seaham in 2021?", "28.33"),
+    ],
+)
+def test_rows_and_columns_of_a_table_are_compared_and_summed_up(tmp_path: Path, question: str, answer: str) -> None:
+    trajectory = agent_over(TRADE, tmp_path).ask(question, SCOPE)
+    assert trajectory.answer == answer
+    assert all(fact.region.page_ref.page == 1 for fact in trajectory.facts)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the net income in 2020 and 2021 respectively?", "500; 640"),
+        ("What was the growth rate of net sales in 2021?", "6.67%"),
+        ("What is the average operating income for 2020 and 2021?", "825"),
+        ("What is the change in net income between 2020 and 2021?", "140"),
+    ],
+)
+def test_one_row_in_several_years(tmp_path: Path, question: str, answer: str) -> None:
+    assert agent_over(Book(INCOME, name="Lindale.pdf"), tmp_path).ask(question, SCOPE).answer == answer
+
+
+def test_chinese_accounts_are_computed(tmp_path: Path) -> None:
+    book = Book(
+        page(
+            1,
+            ("heading", "合并资产负债表"),
+            ("paragraph", "单位：万元"),
+            ("table", ["项目|2021年|2020年", "流动资产合计|900|800", "资产总计|2,000|1,900", "流动负债合计|450|500"]),
+        ),
+        name="年报.pdf",
+    )
+    assert agent_over(book, tmp_path).ask("公司2021年的流动比率是多少？", SCOPE).answer == "2"
+
+
+def test_a_cell_that_fits_in_row_and_column_scores_above_one_that_fits_in_one_of_them() -> None:
+    question = analyse("What was the operating income in 2020?")
+    ranked = rank_units(question, [PageRead(page=INCOME, rank=1)])
+    picks = cell_picks(question, ranked)
+    assert picks[0].answer == "750"
+    assert picks[0].row_match > 0.9
+    assert picks[0].column_match == 1
+    assert picks[0].margin > 0.1
+    assert all(pick.cell.head != "2021" for pick in picks)
+
+
+def test_a_question_without_a_year_is_about_the_latest_one() -> None:
+    question = analyse("What was the operating income?")
+    picks = cell_picks(question, rank_units(question, [PageRead(page=INCOME, rank=1)]))
+    assert picks[0].answer == "900"
+    assert picks[0].match > next(pick.match for pick in picks if pick.answer == "750")

@@ -1,0 +1,152 @@
+"""Tables in PDFs: every cell is found under its label, its section and all that stands above its column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tabular import by_label, draw, rows
+
+
+def test_heads_of_several_rows_that_span_columns_are_joined(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "periods.pdf",
+        "Harbour dues",
+        [(330, "Three months ended"), (460, "Six months ended")],
+        [(340, "30 June"), (470, "30 June")],
+        [(-360, "2021"), (-420, "2020"), (-490, "2021"), (-550, "2020")],
+        [(72, "Berth fees"), (-360, "1,204"), (-420, "1,100"), (-490, "2,388"), (-550, "2,250")],
+        [(72, "Crane fees"), (-360, "315"), (-420, "298"), (-490, "640"), (-550, "601")],
+        [(72, "Pilot fees"), (-360, "88"), (-420, "90"), (-490, "171"), (-550, "185")],
+    )
+    cells = by_label(rows(tmp_path / "c", path))["Crane fees"]
+    assert cells == {
+        "Three months ended 30 June 2021": "315",
+        "Three months ended 30 June 2020": "298",
+        "Six months ended 30 June 2021": "640",
+        "Six months ended 30 June 2020": "601",
+    }
+
+
+def test_sections_tell_rows_of_one_name_apart_and_end_with_their_total(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "sections.pdf",
+        "Balance sheet",
+        [(-400, "2021"), (-500, "2020")],
+        [(72, "Current:")],
+        [(84, "Loans"), (-400, "120"), (-500, "90")],
+        [(84, "Leases"), (-400, "45"), (-500, "40")],
+        [(84, "Total current"), (-400, "165"), (-500, "130")],
+        [(72, "Long-term:")],
+        [(84, "Loans"), (-400, "700"), (-500, "640")],
+        [(84, "Leases"), (-400, "210"), (-500, "230")],
+        [(72, "Total debt"), (-400, "1,075"), (-500, "1,000")],
+    )
+    found = [(unit.section, unit.label, unit.cells[0].text) for unit in rows(tmp_path / "c", path)]
+    assert ("Current", "Loans", "120") in found
+    assert ("Long-term", "Loans", "700") in found
+    assert ("", "Total debt", "1,075") in found
+
+
+def test_a_label_on_two_lines_is_one_label(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "wrapped.pdf",
+        "Cash flows",
+        [(-400, "2021"), (-500, "2020")],
+        [(72, "Fares"), (-400, "810"), (-500, "790")],
+        [(72, "Proceeds from the sale of vessels and")],
+        [(72, "other equipment"), (-400, "64"), (-500, "12")],
+        [(72, "Interest paid"), (-400, "(31)"), (-500, "(28)")],
+    )
+    cells = by_label(rows(tmp_path / "c", path))
+    assert cells["Proceeds from the sale of vessels and other equipment"] == {"2021": "64", "2020": "12"}
+    assert cells["Interest paid"]["2021"] == "(31)"
+
+
+def test_signs_that_stand_apart_and_footnote_marks_are_no_cells(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "signs.pdf",
+        "Fees",
+        [(-400, "2021"), (-500, "2020")],
+        [(72, "Lease assets"), (128, "(1)"), (350, "$"), (-400, "1,000"), (450, "$"), (-500, "592")],
+        [(72, "Lease costs"), (128, "(2)"), (-400, "222"), (-500, "231")],
+        [(72, "Share of fees"), (-400, "12"), (404, "%"), (-500, "11"), (504, "%")],
+    )
+    cells = by_label(rows(tmp_path / "c", path))
+    assert cells["Lease assets"] == {"2021": "1,000", "2020": "592"}
+    assert {head: text.replace(" ", "") for head, text in cells["Share of fees"].items()} == {
+        "2021": "12%",
+        "2020": "11%",
+    }
+
+
+def test_rows_without_a_label_go_on_with_the_name_above(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "merged.pdf",
+        "Pay",
+        [(72, "Name"), (240, "Year"), (-400, "Salary"), (-500, "Bonus")],
+        [(72, "Mara Voss"), (240, "2021"), (-400, "90,000"), (-500, "8,000")],
+        [(240, "2020"), (-400, "85,000"), (-500, "5,000")],
+        [(72, "Jon Marsh"), (240, "2021"), (-400, "70,000"), (-500, "3,000")],
+        [(240, "2020"), (-400, "66,000"), (-500, "2,000")],
+    )
+    found = [(unit.label, unit.cells[0].text, unit.cells[1].text) for unit in rows(tmp_path / "c", path)]
+    assert found == [
+        ("Mara Voss", "2021", "90,000"),
+        ("Mara Voss", "2020", "85,000"),
+        ("Jon Marsh", "2021", "70,000"),
+        ("Jon Marsh", "2020", "66,000"),
+    ]
+
+
+def test_years_may_be_the_rows(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "transposed.pdf",
+        "Passengers",
+        [(72, "Year"), (-300, "Adults"), (-400, "Children"), (-500, "Dogs")],
+        [(72, "2019"), (-300, "4,000"), (-400, "812"), (-500, "51")],
+        [(72, "2020"), (-300, "1,950"), (-400, "402"), (-500, "33")],
+        [(72, "2021"), (-300, "3,120"), (-400, "655"), (-500, "47")],
+    )
+    assert by_label(rows(tmp_path / "c", path))["2020"]["Children"] == "402"
+
+
+def test_a_table_that_is_cut_in_two_keeps_its_heads(tmp_path: Path) -> None:
+    years = [(-400.0, "2021"), (-500.0, "2020")]
+    path = draw(
+        tmp_path / "cut.pdf",
+        "Income statement",
+        years,
+        [(72, "Net fares"), (-400, "8,100"), (-500, "7,900")],
+        [(72, "Net income"), (-400, "512"), (-500, "470")],
+        "The directors propose to carry the whole of the net income of the year forward to the next one, as before.",
+        [(72, "Shares in issue"), (-400, "900"), (-500, "880")],
+        [(72, "Income per share"), (-400, "0.57"), (-500, "0.53")],
+    )
+    assert by_label(rows(tmp_path / "c", path))["Income per share"] == {"2021": "0.57", "2020": "0.53"}
+
+
+def test_the_unit_of_a_table_is_the_note_above_it(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "units.pdf",
+        "Fares (in millions)",
+        [(-400, "2021"), (-500, "2020")],
+        [(72, "Adults"), (-400, "8.1"), (-500, "7.9")],
+        [(72, "Children"), (-400, "1.2"), (-500, "1.1")],
+        "",
+        "",
+        "Costs (in thousands)",
+        [(-400, "2021"), (-500, "2020")],
+        [(72, "Fuel"), (-400, "940"), (-500, "890")],
+        [(72, "Repairs"), (-400, "310"), (-500, "450")],
+    )
+    notes = {unit.label: unit.note for unit in rows(tmp_path / "c", path)}
+    assert "millions" in notes["Children"]
+    assert "thousands" in notes["Fuel"]
+
+
+def test_a_key_with_its_value_is_a_row(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "keys.pdf", "Lindale at a glance", "Revenue: $3.2m", "Crew: 41", "Founded in a harbour town."
+    )
+    found = {unit.label: unit.cells[0].text for unit in rows(tmp_path / "c", path)}
+    assert found == {"Revenue": "$3.2m", "Crew": "41"}
