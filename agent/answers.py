@@ -58,11 +58,14 @@ _MATCH, _NEAR, _CLOSE = 0.35, 0.5, 0.85
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """An answer and the unit it was taken from. `head` is the column of a cell."""
+    """An answer and the unit it was taken from. `head` is the column of a cell; `by_form` tells an address or number
+    that its written form gives away.
+    """
 
     answer: str
     unit: Unit
     head: str = ""
+    by_form: bool = False
 
 
 def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
@@ -72,7 +75,7 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     """
     unit = best.unit
     if (written := _written(question, unit.text)) is not None:
-        return Pick(written, unit)
+        return Pick(written, unit, by_form=True)
     if question.options and (option := _option(question, unit)):
         return Pick(option, unit)
     if question.answer_type in WANTED:

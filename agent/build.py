@@ -12,7 +12,9 @@ from agent.draft import Synthesizer
 from agent.graph import interrupted_question, run_graph
 from agent.nodes import Runtime
 from agent.planner import Hints, Planner, RulePlanner, task_of
+from agent.prose import ProseReader
 from agent.question import analyse, check_question
+from agent.reader.ranker import Reader
 from agent.settings import AgentSettings
 from agent.state import AgentState
 from agent.synthesizer import ExtractiveSynthesizer
@@ -21,6 +23,7 @@ from agent.trajectory import trajectory_from
 from agent.types import Trajectory, Usage
 from agent.verifier import RuleVerifier, Verifier
 from retrieval.collection import Collection
+from retrieval.embedders.e5 import E5
 from retrieval.errors import InputError
 from retrieval.types import Scope
 from tools.base import Pages
@@ -45,7 +48,7 @@ class Agent:
         self.root = root
         self.settings = settings or AgentSettings()
         self.planner = planner or RulePlanner(self.settings)
-        self.synthesizer = synthesizer or ExtractiveSynthesizer()
+        self.synthesizer = synthesizer or ExtractiveSynthesizer(ProseReader(Reader(E5())))
         self.verifier = verifier or RuleVerifier()
         self.registry = registry or Registry()
 

@@ -29,12 +29,12 @@ class TaskSettings(Settings):
 class TasksSettings(Settings):
     """Tool-call caps and support thresholds by task."""
 
-    ocr: TaskSettings = TaskSettings(tool_calls=3, support=0.4)
-    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.45)
-    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.45)
-    knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.6)
-    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.45)
-    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.5)
+    ocr: TaskSettings = TaskSettings(tool_calls=3, support=0.24)
+    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.27)
+    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.27)
+    knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.36)
+    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.27)
+    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.3)
 
     def of(self, task: Task) -> TaskSettings:
         """The settings of one task."""

@@ -50,7 +50,7 @@ class RuleVerifier:
     name = "rules"
 
     async def verify(self, case: Case) -> Verification:
-        """Verdicts by rules. The confidence of a supported claim is the coverage of the question by its evidence."""
+        """Verdicts by rules. The confidence of a supported claim is that of the draft, less the words it lacks."""
         answer = case.draft.answer
         if answer is None:
             return Verification(claims=(), report=_report(case, ()))
@@ -111,9 +111,14 @@ def _judged(case: Case, claim_id: str, text: str, check: Check, fact_ids: tuple[
         text=text,
         verdict=check.verdict,
         fact_ids=fact_ids,
-        confidence=round(check.strength * case.draft.coverage, 3) if supported else 0.0,
+        confidence=round(check.strength * _trust(case.draft), 3) if supported else 0.0,
         reason=check.reason,
     )
+
+
+def _trust(draft: Draft) -> float:
+    """The probability that the draft is right where its writer can tell, else how much of the question it meets."""
+    return draft.coverage if draft.confidence is None else draft.confidence
 
 
 def _report(case: Case, claims: Sequence[Claim]) -> EvidenceReport:

@@ -1,0 +1,1 @@
+"""Model files of the reader, made by `training/train_reader.py`."""

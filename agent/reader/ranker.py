@@ -1,0 +1,129 @@
+"""The reader: ranks the candidate spans of a paragraph, and says how likely it is that one of them is right."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agent.reader.asked import Asked, analyse
+from agent.reader.features import Candidates, candidates, sentence_shares
+from agent.reader.tokens import Language, Tokens, language_of, tokenise
+from agent.reader.vectors import Floats, WordKnowledge, stored_words
+from retrieval.embedders.base import TextEmbedder
+
+if TYPE_CHECKING:
+    import lightgbm
+
+_REMEMBERED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a paragraph that may be the answer: offsets, the words, and the ranker's score (only order matters)."""
+
+    start: int
+    stop: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The best spans of a paragraph, best first, and the probability that the paragraph holds the answer."""
+
+    spans: tuple[Span, ...]
+    answerable: float
+
+
+class Reader:
+    """Reads paragraphs. One object serves one thread at a time. `knowledge` replaces what ships, by language."""
+
+    name = "span-ranker/1"
+
+    def __init__(self, embedder: TextEmbedder, knowledge: dict[Language, WordKnowledge] | None = None) -> None:
+        self._embedder = embedder
+        self._sentences: dict[str, Floats] = {}
+        self._knowledge = dict(knowledge or {})
+
+    def read(self, question: str, paragraph: str, *, keep: int = 5) -> Reading:
+        """The spans of `paragraph` that answer `question` best; none for a paragraph without words."""
+        language = language_of(paragraph)
+        tokens, asked = tokenise(paragraph, language), analyse(question, language)
+        if not len(tokens.words):
+            return Reading((), 0.0)
+        similarity = self.similarities(question, tokens.sentences)
+        knowledge = self.knowledge(language)
+        found = candidates(tokens, asked, similarity, knowledge)
+        if not len(found.first):
+            return Reading((), 0.0)
+        scores = np.asarray(_booster(language, "spans").predict(found.features, num_threads=1), np.float64)
+        order = np.argsort(-scores, kind="stable")
+        spans = tuple(_span(tokens, found, int(at), float(scores[at])) for at in order[:keep])
+        row = answer_features(tokens, asked, similarity, knowledge, scores[order], found.features[order[0]])
+        return Reading(spans, float(np.asarray(_booster(language, "answerable").predict(row[None], num_threads=1))[0]))
+
+    def similarities(self, question: str, sentences: Sequence[str]) -> Floats:
+        """e5 similarity of each sentence with the question. Vectors are kept, since pages are read again and again."""
+        if len(self._sentences) > _REMEMBERED:
+            self._sentences.clear()
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._sentences]
+        if new:
+            self._sentences.update(zip(new, self._embedder.passages(new), strict=True))
+        query = self._embedder.queries([question])
+        return np.asarray(np.stack([self._sentences[sentence] for sentence in sentences]) @ query[0], np.float32)
+
+    def knowledge(self, language: Language) -> WordKnowledge:
+        """What is known of the words of a language."""
+        if language not in self._knowledge:
+            self._knowledge[language] = WordKnowledge(stored_words(language), self._embedder)
+        return self._knowledge[language]
+
+
+def answer_features(
+    tokens: Tokens, asked: Asked, similarity: Floats, knowledge: WordKnowledge, scores: np.ndarray, best: Floats
+) -> Floats:
+    """What tells whether a paragraph holds the answer. `scores` best first; `best` has the first candidate's features.
+
+    The rarest word of the question that the paragraph lacks matters most: a name or a year that it doesn't speak of.
+    """
+    shares = sentence_shares(tokens, asked, knowledge)
+    text = set(tokens.keys) if asked.language == "english" else set("".join(tokens.words))
+    weights = {key: knowledge.rarity.get(key, knowledge.unseen) for key in asked.content}
+    lacking = sorted((w for key, w in weights.items() if key not in text), reverse=True)
+    whole = sum(weights.values()) or 1.0
+    top = scores[: 5 if len(scores) >= 5 else len(scores)]
+    own = [
+        scores[0],
+        scores[0] - top[-1],
+        scores[0] - scores.mean(),
+        scores.std(),
+        shares.max(),
+        float(np.sort(shares)[-2]) if len(shares) > 1 else 0.0,
+        similarity.max(),
+        float(similarity.mean()),
+        1 - sum(lacking) / whole,
+        lacking[0] if lacking else 0.0,
+        float(len(lacking)),
+        float(len(asked.content)),
+        float(len(tokens.sentences)),
+    ]
+    return np.concatenate([np.array(own, np.float32), best]).astype(np.float32)
+
+
+def _span(tokens: Tokens, found: Candidates, at: int, score: float) -> Span:
+    start, stop = int(tokens.starts[found.first[at]]), int(tokens.stops[found.last[at]])
+    return Span(start, stop, tokens.text[start:stop], score)
+
+
+@lru_cache(maxsize=4)
+def _booster(language: Language, part: str) -> lightgbm.Booster:
+    import lightgbm
+
+    packed = resources.files("agent.reader.models").joinpath(f"{language}-{part}.txt.gz").read_bytes()
+    return lightgbm.Booster(model_str=gzip.decompress(packed).decode())

@@ -1,0 +1,296 @@
+"""Train the reader on SQuAD-format files and write its model files into `agent/reader/models/`.
+
+    python training/train_reader.py --english squad_v2.json --chinese cmrc.json cmrc_trial.json drcd.json
+
+Deterministic: fixed seeds, one thread order. The files that ship were trained on 383 paragraphs of SQuAD v2 (English)
+and 839 of CMRC 2018 and DRCD (Chinese), all CC BY-SA 4.0; the models hold statistics of words, no passages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+
+from agent.prose import joined, running_text
+from agent.question import analyse as read_question
+from agent.ranking import PageRead, Scored, rank_units
+from agent.reader.asked import analyse
+from agent.reader.features import CATEGORIES, candidates, spans
+from agent.reader.ranker import Reader, answer_features
+from agent.reader.tokens import Language, Tokens, tokenise
+from agent.reader.vectors import DIMENSIONS, WordKnowledge
+from evaluation.reading.corpus import corpus
+from retrieval.embedders.e5 import E5
+from retrieval.types import BBox, Block, Line, Page, PageRef
+
+MODELS = Path(__file__).parent.parent / "agent" / "reader" / "models"
+SEED = 20260101
+NEGATIVES = 300
+SPAN_PARAMETERS = {
+    "objective": "lambdarank",
+    "lambdarank_truncation_level": 10,
+    "learning_rate": 0.05,
+    "num_leaves": 31,
+    "min_data_in_leaf": 100,
+    "feature_fraction": 0.5,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "cat_smooth": 30,
+    "verbose": -1,
+    "seed": SEED,
+    "deterministic": True,
+    "num_threads": 2,
+}
+ANSWERABLE_PARAMETERS = {
+    "objective": "binary",
+    "learning_rate": 0.03,
+    "num_leaves": 8,
+    "min_data_in_leaf": 40,
+    "feature_fraction": 0.4,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "verbose": -1,
+    "seed": SEED,
+    "deterministic": True,
+    "num_threads": 2,
+}
+SPAN_ROUNDS, ANSWERABLE_ROUNDS, FOLDS = 400, 150, 3
+PAGES_READ = 8
+SENTENCE = re.compile(r"(?<=[。！？\n])|(?<=[.!?]) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question over a paragraph, with the answers' offsets; none when it can't be answered there."""
+
+    paragraph: str
+    question: str
+    answers: tuple[tuple[int, int], ...]
+
+
+def load(paths: list[Path]) -> list[Example]:
+    """The questions of SQuAD v2 JSON files."""
+    found = []
+    for path in paths:
+        for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
+            for paragraph in article["paragraphs"]:
+                for asked in paragraph["qas"]:
+                    answers = [] if asked.get("is_impossible") else asked["answers"]
+                    places = tuple((a["answer_start"], a["answer_start"] + len(a["text"])) for a in answers)
+                    found.append(Example(paragraph["context"], asked["question"], places))
+    return found
+
+
+def word_table(examples: list[Example], language: Language) -> dict[str, np.ndarray]:
+    """Projected e5 vectors of the training words, and in how many paragraphs each key stands."""
+    paragraphs = [tokenise(text, language) for text in dict.fromkeys(e.paragraph for e in examples)]
+    seen = Counter(word for tokens in paragraphs for word in tokens.words)
+    words = sorted(word for word, count in seen.items() if count > 1 or language == "english")
+    raw = np.concatenate([E5().passages(words[at : at + 256]) for at in range(0, len(words), 256)])
+    mean = raw.mean(axis=0)
+    _, _, directions = np.linalg.svd(raw - mean, full_matrices=False)
+    projection = directions[:DIMENSIONS].T
+    vectors = (raw - mean) @ projection
+    scale = np.abs(vectors).max(axis=0) / 127
+    counts: Counter[str] = Counter()
+    for tokens in paragraphs:
+        counts.update(set(tokens.keys) if language == "english" else set("".join(tokens.words)))
+    keys = sorted(counts)
+    return {
+        "words": np.array(words),
+        "vectors": np.round(vectors / scale).astype(np.int8),
+        "scale": scale.astype(np.float32),
+        "mean": mean.astype(np.float32),
+        "projection": projection.astype(np.float32),
+        "keys": np.array(keys),
+        "counts": np.array([counts[key] for key in keys], np.int32),
+        "paragraphs": np.array(len(paragraphs)),
+    }
+
+
+def overlaps(tokens: Tokens, first: np.ndarray, last: np.ndarray, answers: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """F1 of each span with the answer it meets best, by place, articles and marks not counted."""
+    weight = np.where(tokens.mark | (tokens.kind == 100), 0.0, 1.0)
+    if tokens.language == "chinese":
+        weight = weight * (tokens.stops - tokens.starts)
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    size = total[last + 1] - total[first]
+    best = np.zeros(len(first))
+    for start, stop in answers:
+        inside = np.flatnonzero((tokens.starts < stop) & (tokens.stops > start))
+        if not len(inside):
+            continue
+        a, b = inside[0], inside[-1]
+        low, high = np.maximum(first, a), np.minimum(last, b)
+        shared = np.where(low <= high, total[np.minimum(high, len(weight) - 1) + 1] - total[low], 0.0)
+        best = np.maximum(best, 2 * shared / np.maximum(size + total[b + 1] - total[a], 1e-6))
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Training rows of one example."""
+
+    features: np.ndarray
+    grades: np.ndarray
+
+
+def span_rows(examples: list[Example], reader: Reader, language: Language) -> Iterator[Rows]:
+    """Features and grades (0 to 4) of the spans of each answerable example; a sample of those that are all wrong."""
+    chance = np.random.default_rng(SEED)
+    for example in examples:
+        tokens = tokenise(example.paragraph, language)
+        first, last = spans(tokens)
+        f1 = overlaps(tokens, first, last, example.answers)
+        wrong = np.flatnonzero(f1 < 0.3)
+        if len(wrong) > NEGATIVES:
+            wrong = chance.choice(wrong, NEGATIVES, replace=False)
+        kept = np.sort(np.concatenate([np.flatnonzero(f1 >= 0.3), wrong]))
+        similarity = reader.similarities(example.question, tokens.sentences)
+        asked = analyse(example.question, language)
+        found = candidates(tokens, asked, similarity, reader.knowledge(language), (first[kept], last[kept]))
+        yield Rows(found.features, np.where(f1[kept] > 0.999, 4, np.floor(3 * f1[kept])).astype(np.int32))
+
+
+def fit_spans(rows: list[Rows]) -> lightgbm.Booster:
+    """A ranker of spans."""
+    data = lightgbm.Dataset(
+        np.concatenate([r.features for r in rows]),
+        np.concatenate([r.grades for r in rows]),
+        group=[len(r.grades) for r in rows],
+        categorical_feature=list(CATEGORIES),
+        params={"verbose": -1},
+    )
+    return lightgbm.train(SPAN_PARAMETERS, data, SPAN_ROUNDS)
+
+
+def judged_row(
+    ranker: lightgbm.Booster, reader: Reader, language: Language, example: Example
+) -> tuple[np.ndarray, float] | None:
+    """Features of an example's best span, and how right that span is; None for a paragraph without candidates."""
+    tokens, asked = tokenise(example.paragraph, language), analyse(example.question, language)
+    if not len(tokens.words):
+        return None
+    similarity, knowledge = reader.similarities(example.question, tokens.sentences), reader.knowledge(language)
+    found = candidates(tokens, asked, similarity, knowledge)
+    if not len(found.first):
+        return None
+    scores = np.asarray(ranker.predict(found.features))
+    order = np.argsort(-scores, kind="stable")
+    features = answer_features(tokens, asked, similarity, knowledge, scores[order], found.features[order[0]])
+    f1 = overlaps(tokens, found.first[order[:1]], found.last[order[:1]], example.answers)
+    return features, float(f1[0] > 0.5)
+
+
+def over_pages(examples: list[Example], language: Language) -> Iterator[Example]:
+    """Every other question over what the agent would read: the best sentences of the paragraphs that search finds.
+
+    Every fourth of these can't find its own paragraph, as questions do that a document doesn't answer.
+    """
+    paragraphs = list(dict.fromkeys(e.paragraph for e in examples))
+    own = {text: place for place, text in enumerate(paragraphs)}
+    pages = [page_of(text, number) for number, text in enumerate(paragraphs, 1)]
+    with corpus(paragraphs) as searched:
+        for number, example in enumerate(examples[::2]):
+            places = [found.place for found in searched.search(example.question, PAGES_READ)]
+            if number % 4 == 0:
+                places = [place for place in places if place != own[example.paragraph]]
+            reads = [PageRead(pages[place], rank) for rank, place in enumerate(places, 1)]
+            units = running_text(rank_units(read_question(example.question), reads))
+            text, ends = joined(units, language == "chinese")
+            yield Example(text, example.question, _places(example, units, ends, own[example.paragraph] + 1))
+
+
+def _places(example: Example, units: Sequence[Scored], ends: Sequence[int], page: int) -> tuple[tuple[int, int], ...]:
+    """Where the answers of an example stand in joined sentences, those of its own paragraph only."""
+    answers = {example.paragraph[start:stop] for start, stop in example.answers}
+    found = []
+    for item, start in zip(units, [0, *ends[:-1]], strict=True):
+        for answer in answers if item.unit.page.page == page else ():
+            at = item.unit.text.find(answer)
+            if at >= 0:
+                found.append((start + at, start + at + len(answer)))
+    return tuple(found)
+
+
+def page_of(paragraph: str, number: int) -> Page:
+    """A page that holds one paragraph, each sentence a line."""
+    sentences = [part.strip() for part in SENTENCE.split(paragraph) if part.strip()]
+    height = 1 / (len(sentences) + 1)
+    lines = tuple(
+        Line(text=text, bbox=BBox(x1=0.1, y1=round(at * height, 5), x2=0.9, y2=round((at + 0.9) * height, 5)))
+        for at, text in enumerate(sentences)
+    )
+    block = Block(kind="paragraph", bbox=BBox(x1=0.1, y1=0, x2=0.9, y2=1), lines=tuple(range(len(lines))))
+    return Page(ref=PageRef(doc_id="set", page=number), width=600, height=800, lines=lines, blocks=(block,))
+
+
+def without_answers(examples: list[Example]) -> list[Example]:
+    """Every other question over another paragraph, the next one: what a file without such questions can teach."""
+    paragraphs = list(dict.fromkeys(e.paragraph for e in examples))
+    following = dict(zip(paragraphs, paragraphs[1:] + paragraphs[:1], strict=True))
+    return [Example(following[e.paragraph], e.question, ()) for e in examples[::2]]
+
+
+def train(language: Language, paths: list[Path]) -> None:
+    """Train one language and write its three files."""
+    examples = load(paths)
+    answerable = [e for e in examples if e.answers]
+    table = word_table(examples, language)
+    np.savez_compressed(MODELS / f"{language}-words.npz", **table)  # type: ignore[arg-type]
+    embedder = E5()
+    reader = Reader(embedder, {language: WordKnowledge(table, embedder)})
+    rows = list(span_rows(answerable, reader, language))
+    print(f"{language}: {len(rows)} questions, {sum(len(r.grades) for r in rows)} spans", flush=True)
+    write(fit_spans(rows), f"{language}-spans")
+    given = examples if len(answerable) < len(examples) else examples + without_answers(examples)
+    judged = [(example, example.paragraph) for example in given]
+    judged += zip(over_pages(examples, language), (e.paragraph for e in examples[::2]), strict=True)
+    features: list[np.ndarray] = []
+    right: list[float] = []
+    for fold in range(FOLDS):  # a ranker that has not seen a paragraph judges it, as it will be in use
+        ranker = fit_spans([r for r, e in zip(rows, answerable, strict=True) if fold_of(e.paragraph) != fold])
+        held = [judged_row(ranker, reader, language, e) for e, source in judged if fold_of(source) == fold]
+        features += [row[0] for row in held if row is not None]
+        right += [row[1] for row in held if row is not None]
+        print(f"{language}: fold {fold}, {np.mean(right):.3f} right so far", flush=True)
+    data = lightgbm.Dataset(np.array(features), np.array(right), params={"verbose": -1})
+    write(lightgbm.train(ANSWERABLE_PARAMETERS, data, ANSWERABLE_ROUNDS), f"{language}-answerable")
+
+
+def fold_of(paragraph: str) -> int:
+    """The fold of a paragraph, the same in every process."""
+    return sum(ord(c) * (i % 97 + 1) for i, c in enumerate(paragraph)) % FOLDS
+
+
+def write(model: lightgbm.Booster, name: str) -> None:
+    """Write a model, packed, with the same bytes each time."""
+    packed = gzip.compress(model.model_to_string().encode(), 9, mtime=0)
+    (MODELS / f"{name}.txt.gz").write_bytes(packed)
+    print(f"{name}: {len(packed) / 1e6:.2f} MB", flush=True)
+
+
+def main() -> None:
+    """Train what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--english", type=Path, nargs="*", default=[])
+    parser.add_argument("--chinese", type=Path, nargs="*", default=[])
+    args = parser.parse_args()
+    if args.english:
+        train("english", args.english)
+    if args.chinese:
+        train("chinese", args.chinese)
+
+
+if __name__ == "__main__":
+    main()
