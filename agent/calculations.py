@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent.accounts import accounts, ratios
 from agent.aggregates import OPERATION_TERMS, aggregate
@@ -14,12 +15,23 @@ from agent.matching import terms
 from agent.operands import Operands
 from agent.question import Question
 from agent.ranking import Scored
+from agent.reading import Unit
+from agent.scales import excepts, of_shares, scale_word
 from agent.tables import Cell
 from agent.values import years
+from tools.arithmetic import Scale
 
 _TRIED = 12
+_SCALE_WORDS: dict[str, Scale] = {
+    "thousand": "thousand",
+    "million": "million",
+    "billion": "billion",
+    "万": "万",
+    "亿": "亿",
+    "百万": "million",
+}
 _MATCH = 0.3
-_ALIGNED = 0.25
+_ALIGNED = 0.5
 """How much better two cells are to compare that share their column or their row."""
 _TIMES = frozenset(
     terms("january february march april may june july august september october november december year ended fiscal")
@@ -27,7 +39,15 @@ _TIMES = frozenset(
 
 
 def operands(question: Question, ranked: Sequence[Scored], support: float) -> Operands | None:
-    """The operands of a question's calculation, or the cells of each year that it names; None when it wants neither."""
+    """The operands of a question's calculation, or the cells of each year that it names; None when it wants neither.
+
+    An amount that a table gives in thousands, and the question wants in millions, is calculated as well.
+    """
+    found = _operands(question, ranked, support)
+    return _scaled(question, found) if found is not None else _converted(question, ranked, support)
+
+
+def _operands(question: Question, ranked: Sequence[Scored], support: float) -> Operands | None:
     if (formula := formula_of(question)) is not None:
         return _computed(question, formula, Ledger(ranked))
     if (comparison := comparison_of(question)) is not None:
@@ -35,6 +55,34 @@ def operands(question: Question, ranked: Sequence[Scored], support: float) -> Op
     if len(question.years) >= 2 and (found := _over_years(question, ranked, support)) is not None:
         return found
     return aggregate(question, ranked, support) or _over_years(question, ranked, support)
+
+
+def _scaled(question: Question, found: Operands) -> Operands:
+    """The operands with what they are given in and what is wanted, where the question wants something else."""
+    given = {_scale_of(unit, cell) for unit, cell in zip(found.units, found.cells, strict=True)}
+    wanted = _SCALE_WORDS.get(question.unit or "")
+    quotient = found.percent or found.operation in ("ratio", "growth", "count") or "/" in (found.expression or "")
+    if wanted is None or quotient or len(given) != 1 or (scale := given.pop()) in (None, wanted):
+        return found
+    return replace(found, scale=scale, into=wanted)
+
+
+def _scale_of(unit: Unit, cell: Cell) -> Scale | None:
+    """What a cell is given in, by its head or the table's note; None for percentages and what is in neither."""
+    if "%" in cell.text or (excepts(unit.note) and of_shares(f"{unit.section} {unit.label} {cell.head}")):
+        return None
+    return next((_SCALE_WORDS[word] for note in (cell.head, unit.note) if (word := scale_word(note))), None)
+
+
+def _converted(question: Question, ranked: Sequence[Scored], support: float) -> Operands | None:
+    """The one cell that answers a question for an amount in another unit than that of its table."""
+    if question.unit is None or question.answer_type not in ("money", "number"):
+        return None
+    for pick in cell_picks(question, ranked)[:1]:
+        if pick.match >= max(_MATCH, support) and is_number(pick.cell.text):
+            found = _scaled(question, Operands((pick.cell,), (pick.unit,), pick.scored, match=pick.match))
+            return found if found.into is not None else None
+    return None
 
 
 def stated(question: Question, text: str) -> bool:

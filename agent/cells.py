@@ -18,6 +18,7 @@ _HEAD, _BESIDE, _CAPTION, _NEAR = 0.95, 0.85, 0.7, 0.45
 """What a term of the question counts that isn't in the label: in the head, beside it, above the table, near."""
 _UNDATED, _EARLIER, _UNNAMED = 0.75, 0.8, 0.8
 _SPARE_LABEL, _SPARE_HEAD = 0.35, 0.1
+_VAGUE = 0.8
 _PERIODS = (
     ("quarter", re.compile(r"\b(?:(?:three|3) months|(?:thirteen|12|13) weeks|quarter(?:ly)?|q[1-4])\b|季度", re.I)),
     ("half", re.compile(r"\b(?:(?:six|6) months|(?:twenty-six|26) weeks|half[- ]year)\b|半年", re.I)),
@@ -27,7 +28,9 @@ _PERIODS = (
 _ASIDE = re.compile(
     r",? \b(?:including|excluding|taking|defined as|respectively|according to|based on)\b", re.IGNORECASE
 )
-_ASIDE_WEIGHT = 0.4
+_SENTENCE = re.compile(r"(?<=[.!?。？！])\s*(?=[A-Z\u3400-\u9fff])")
+_PREFACE = re.compile(r"^(?:considering|using|according to|based on|looking at|given)\b[^,:]*[,:]\s*", re.IGNORECASE)
+_ASIDE_WEIGHT = 0.3
 """What a term counts that a question says aside: what is included, how something is defined."""
 _SHARE = re.compile(r"%|％|\bper ?cent|\brates?\b|\bmargins?\b|比率|率", re.IGNORECASE)
 _COLUMN_WORDS = frozenset(terms("value amount number company year years fiscal end ended date"))
@@ -64,8 +67,7 @@ class _Asked:
 
     @classmethod
     def by(cls, question: Question, wanted: frozenset[str], texts: Iterable[str]) -> _Asked:
-        aside = _ASIDE.search(question.text)
-        said = frozenset(terms(question.text[: aside.start()])) if aside else wanted
+        said = frozenset(terms(_main(question.text)))
         return cls(question, wanted, Weights.over(texts), wanted - said)
 
     def weight(self, term: str) -> float:
@@ -75,12 +77,26 @@ class _Asked:
         return sum(self.weight(term) for term in found)
 
 
+def _main(text: str) -> str:
+    """The clause of a question that asks: without sentences on how to go about it, and without what is said aside."""
+    sentences = _SENTENCE.split(text)
+    asking = next((s for s in sentences if s.rstrip().endswith(("?", "？"))), sentences[0])
+    asking = _PREFACE.sub("", asking)
+    aside = _ASIDE.search(asking)
+    return asking[: aside.start()] if aside and terms(asking[: aside.start()]) else asking
+
+
 def cell_picks(question: Question, ranked: Sequence[Scored], *, drop: Iterable[str] = ()) -> list[CellPick]:
     """The cells with values that answer a question best, best first; `drop` are terms of it that don't count."""
     rows = [item for item in ranked[:_SEARCHED] if item.unit.cells]
     wanted = frozenset(question.terms) - frozenset(drop) - set(question.years)
     asked = _Asked.by(question, wanted, (item.unit.text for item in ranked))
-    scored = [(row, column, item, cell) for item in rows for row, column, cell in _cells(asked, item)]
+    vague = _vague(asked, rows)
+    scored = [
+        (row * (_VAGUE if item.unit in vague else 1.0), column, item, cell)
+        for item in rows
+        for row, column, cell in _cells(asked, item)
+    ]
     scored.sort(key=lambda found: -found[0] * found[1])
     picks = []
     for row, column, item, cell in scored:
@@ -88,6 +104,31 @@ def cell_picks(question: Question, ranked: Sequence[Scored], *, drop: Iterable[s
         rival = next((r * c for r, c, _, other in scored if other.text.strip() != text), 0.0)
         picks.append(CellPick(text, item.unit, cell, row, column, max(row * column - rival, 0.0), item))
     return picks
+
+
+def _vague(asked: _Asked, rows: Sequence[Scored]) -> list[Unit]:
+    """Rows whose label a question names beside a rarer one of their table: "Net sales", in "net sales of cheese"."""
+    named: dict[tuple[object, str], list[tuple[frozenset[str], Unit]]] = {}
+    for item in rows:
+        label = frozenset(terms(item.unit.label)) - set(asked.question.years)
+        if label and label <= asked.terms - asked.aside:
+            named.setdefault((item.unit.page, item.unit.heading), []).append((label, item.unit))
+    found = []
+    for members in named.values():
+        for label, unit in members:
+            if any(_rarest(asked, other - label) > _rarest(asked, label - other) > 0 for other, _ in members):
+                found.append(unit)
+    return found
+
+
+def _rarest(asked: _Asked, found: Iterable[str]) -> float:
+    return max((asked.weight(term) for term in found), default=0.0)
+
+
+def _forms(text: str) -> frozenset[str]:
+    """The terms of a text, plurals that no stemmer knows ("MSUs") also as singulars."""
+    found = frozenset(terms(text))
+    return found | {term[:-1] for term in found if len(term) > 3 and term.endswith("s")}
 
 
 def best_cell(question: Question, unit: Unit) -> Cell | None:
@@ -134,13 +175,13 @@ def _cells(asked: _Asked, item: Scored) -> Iterator[tuple[float, float, Cell]]:
 def _row(asked: _Asked, item: Scored, cell: Cell) -> float:
     """How much of the question the row and its place meet, less what the label says that the question doesn't."""
     unit = item.unit
-    label = frozenset(terms(unit.label))
+    label = _forms(unit.label)
     beside = " ".join([unit.section, *(other.text for other in unit.cells if other is not cell)])
     places = (
         (label, 1.0),
-        (frozenset(terms(cell.head)), _HEAD),
-        (frozenset(terms(beside)), _BESIDE),
-        (frozenset(terms(unit.heading)), _CAPTION),
+        (_forms(cell.head), _HEAD),
+        (_forms(beside), _BESIDE),
+        (_forms(unit.heading), _CAPTION),
         (asked.terms - set(item.missing), _NEAR),
     )
     total = asked.of(asked.terms)
@@ -150,7 +191,9 @@ def _row(asked: _Asked, item: Scored, cell: Cell) -> float:
         asked.weight(term) * max((credit for place, credit in places if term in place), default=0.0)
         for term in asked.terms
     )
-    spare = asked.of(label - asked.terms - set(asked.question.years))
+    spare = asked.of(
+        frozenset(terms(unit.label)) - asked.terms - {f"{term}s" for term in asked.terms} - set(asked.question.years)
+    )
     own = asked.of(label & asked.terms)
     exact = own / (own + spare) if own + spare else 0.0
     return min(met / total, 1.0) * (1 - _SPARE_LABEL + _SPARE_LABEL * exact)
@@ -192,10 +235,7 @@ def _is_share(cell: Cell) -> bool:
 def _headed(asked: _Asked, unit: Unit, cell: Cell) -> float:
     """How much of its head the question names, compared with the other columns of the row."""
     label = set(terms(unit.label))
-    heads = {
-        other.head: frozenset(terms(other.head)) - label - _COLUMN_WORDS - set(years(other.head))
-        for other in unit.cells
-    }
+    heads = {other.head: _forms(other.head) - label - _COLUMN_WORDS - set(years(other.head)) for other in unit.cells}
     shared = frozenset.intersection(*heads.values())
     named = {head: asked.of((own - shared) & asked.terms) for head, own in heads.items()}
     most = max(named.values())

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.accounts import STATEMENTS, Account, Statement, accounts, plain_name
+from agent.aggregates import SUMMARY
 from agent.cells import cell_years, is_number
 from agent.operands import plain_number
 from agent.ranking import Scored
@@ -61,7 +62,9 @@ class Ledger:
         """The entry of an account in a year; None when no row is surely it."""
         best: Entry | None = None
         for item in self._rows:
-            named = max(account.match(item.unit.label), account.match(f"{item.unit.section} {item.unit.label}"))
+            named = account.match(item.unit.label)
+            if not SUMMARY.match(item.unit.label):
+                named = max(named, account.match(f"{item.unit.section} {item.unit.label}"))
             if named <= 0:
                 continue
             cell = _cell(item.unit, year)

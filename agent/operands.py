@@ -12,7 +12,7 @@ from agent.ranking import Scored
 from agent.reading import Unit
 from agent.tables import Cell
 from agent.values import values
-from tools.arithmetic import Operation
+from tools.arithmetic import Operation, Scale
 
 _NOTHING = re.compile(r"[\s$€£¥]*[–—-]+\s*")
 
@@ -22,7 +22,8 @@ class Operands:
     """Cells in the order in which they are calculated with, the row of each, and the best row as it was ranked.
 
     `operation` or `expression` says what is calculated; with neither, the cells themselves are the answer. `percent`:
-    a quotient is wanted as a percentage. `match` is how well the cells meet the question, 0 to 1.
+    a quotient is wanted as a percentage. `scale` is what the cells are given in and `into` what the question
+    wants, where they differ. `match` is how well the cells meet the question, 0 to 1.
     """
 
     cells: tuple[Cell, ...]
@@ -31,6 +32,8 @@ class Operands:
     operation: Operation | None = None
     expression: str | None = None
     percent: bool = False
+    scale: Scale | None = None
+    into: Scale | None = None
     match: float = 1.0
 
     @property
@@ -45,14 +48,15 @@ class Operands:
     @property
     def arguments(self) -> dict[str, Any] | None:
         """The calculator's arguments; None when there is nothing to calculate."""
-        if self.expression is not None:
-            return {"expression": f"{self.expression} * 100" if self.percent else self.expression}
-        if self.operation is None:
-            return None
+        scales = {"scale": self.scale, "into": self.into} if self.scale is not None and not self.percent else {}
         numbers = [plain_number(cell.text) for cell in self.cells]
+        if self.expression is not None:
+            return {"expression": f"{self.expression} * 100" if self.percent else self.expression, **scales}
         if self.operation == "ratio" and self.percent:
             return {"expression": f"{numbers[1]} / {numbers[0]} * 100"}
-        return {"operation": self.operation, "values": numbers}
+        if self.operation is not None:
+            return {"operation": self.operation, "values": numbers, **scales}
+        return {"expression": numbers[0], **scales} if scales and len(numbers) == 1 else None
 
     @property
     def listed(self) -> str:

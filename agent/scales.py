@@ -26,6 +26,20 @@ _WORDS = {9: "billion", 6: "million", 3: "thousand", 8: "亿", 4: "万"}
 _CURRENCY = re.compile(r"US\$|HK\$|NT\$|[$€£¥￥]|RMB|人民币")
 
 
+_EXCEPTION = re.compile(r"\bexcept\b|除外|另有", re.IGNORECASE)
+_SHARES = re.compile(r"\bshares?\b|每股", re.IGNORECASE)
+
+
+def excepts(note: str) -> bool:
+    """Whether a note leaves something out, as "in millions, except per share amounts" does."""
+    return _EXCEPTION.search(note) is not None
+
+
+def of_shares(text: str) -> bool:
+    """Whether a label or head speaks of shares, which notes about amounts leave out."""
+    return _SHARES.search(text) is not None
+
+
 def power_of(text: str) -> int:
     """The power of ten that a note or a column head gives its amounts; 0 where it says nothing."""
     return next((power for pattern, power in _POWERS if pattern.search(text)), 0)

@@ -7,7 +7,7 @@ import re
 from agent.matching import is_chinese
 from agent.question import Question
 from agent.reading import Unit
-from agent.scales import currency_of, scale_word
+from agent.scales import currency_of, excepts, of_shares, scale_word
 from agent.tables import Cell
 
 _DANGLING = re.compile(
@@ -16,7 +16,6 @@ _DANGLING = re.compile(
 _BULLET = re.compile(r"^[•●▪■◦–—\-*·○☑✓\s]+|^\(?[0-9a-z]{1,2}[.)]\s+")
 
 _WHEN = re.compile(r"(?:FY ?|fiscal (?:year )?)?\d{4}", re.IGNORECASE)
-_EXCEPT = re.compile(r"\bexcept\b|除外|另有", re.IGNORECASE)
 
 
 def state(question: Question, unit: Unit, head: str = "", value: str = "") -> str:
@@ -58,8 +57,7 @@ def amount(unit: Unit, cell: Cell) -> str:
     Percentages, and amounts per share and numbers of shares where the note excepts them, stay as they are.
     """
     text = cell.text.strip()
-    around = f"{unit.section} {unit.label} {cell.head}"
-    excepted = _EXCEPT.search(unit.note) and re.search(r"\bshares?\b|每股", around, re.IGNORECASE)
+    excepted = excepts(unit.note) and of_shares(f"{unit.section} {unit.label} {cell.head}")
     bare = is_chinese(text) or re.search(r"[%％A-Za-z]", text) or re.search(r"[%％]", cell.head)
     if excepted or bare or not re.search(r"\d", text):
         return text

@@ -18,7 +18,7 @@ _INLINE = re.compile(r"(?P<label>.*?[^\W\d_].*?)(?P<cells>(?:[\s.…:$]+[$€£�
 _TOKEN = re.compile(r"[$€£¥(]*[–-]?\d[\d,.]*[%)]*")
 _KEYED = re.compile(r"(?P<label>[^\W\d_][^:：]{1,60})[:：]\s*(?P<value>\S.{0,24})")
 # Leader dots and footnote marks are no part of a label.
-_LEADERS = re.compile(r"(?:(?:\s*[.…_]){3,}|\s*\((?:\d{1,2}|[a-z])\))\s*$")
+_LEADERS = re.compile(r"(?:(?:\s*[.…_]){3,}[\s$€£¥]*|\s*\((?:\d{1,2}|[a-z])\))\s*$")
 _MARK = re.compile(r"\(?(?:\d|[a-z])\)|[*†‡]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _INDENT = 0.05

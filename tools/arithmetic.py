@@ -11,6 +11,16 @@ from typing import Literal
 from tools.base import ToolRetry
 
 Operation = Literal["difference", "ratio", "growth", "sum", "average", "max", "min", "count"]
+Scale = Literal["units", "thousand", "万", "million", "亿", "billion"]
+SCALES: dict[Scale, Decimal] = {
+    "units": Decimal(1),
+    "thousand": Decimal(10**3),
+    "万": Decimal(10**4),
+    "million": Decimal(10**6),
+    "亿": Decimal(10**8),
+    "billion": Decimal(10**9),
+}
+"""What amounts may be given in."""
 _BINARY: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tools.arithmetic import Operation, evaluate, operate, plain
+from tools.arithmetic import SCALES, Operation, Scale, evaluate, operate, plain
 from tools.base import Arguments, ToolContext, ToolResult, ToolRetry
 from tools.types import Evidence
 
@@ -16,15 +16,20 @@ from tools.types import Evidence
 class CalculatorArguments(Arguments):
     """Either `expression`, or `operation` over `values`. Values are plain decimal numbers.
 
-    With two values a, b: difference is b - a, ratio b / a, growth (b - a) / |a| in percent.
+    With two values a, b: difference is b - a, ratio b / a, growth (b - a) / |a| in percent. `scale` is what the values
+    are given in, `into` what the result is wanted in.
     """
 
     expression: Annotated[str, Field(max_length=500)] | None = None
     operation: Operation | None = None
+    scale: Scale | None = None
+    into: Scale | None = None
     values: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
+        if (self.scale is None) != (self.into is None):
+            raise ValueError("give both scale and into, or neither")
         if (self.expression is None) == (self.operation is None):
             raise ValueError("give either expression, or operation with values")
         return self
@@ -52,6 +57,9 @@ class Calculator:
                 raise ToolRetry(
                     f"{arguments.expression or arguments.values} has no defined result", remedy="check the operands"
                 ) from error
+            if arguments.scale is not None and arguments.into is not None and arguments.scale != arguments.into:
+                shown = f"{shown} {arguments.scale} in {arguments.into}"
+                result = result * SCALES[arguments.scale] / SCALES[arguments.into]
             value = plain(result)
         return ToolResult(value=value, evidence=(_evidence(f"{shown} = {value}"),))
 
