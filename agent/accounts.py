@@ -35,7 +35,8 @@ _SPARE = 0.12
 _MOST_SPARE = 2
 _OTHER_THINGS = frozenset(
     "other per share deferred change changes increase decrease percent ratio average noncash excluding before less"
-    " unrealized gain loss from on purchases sales proceeds weighted diluted basic segment growth attributable".split()
+    " unrealized gain loss from on purchases sales proceeds weighted diluted basic segment growth attributable"
+    " operating finance financing investing".split()
 )
 """Words that make another thing of an account's name."""
 

@@ -29,10 +29,12 @@ _ASIDE = re.compile(
     r",? \b(?:including|excluding|taking|defined as|respectively|according to|based on)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[.!?。？！])\s*(?=[A-Z\u3400-\u9fff])")
+_BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）")
 _PREFACE = re.compile(r"^(?:considering|using|according to|based on|looking at|given)\b[^,:]*[,:]\s*", re.IGNORECASE)
 _ASIDE_WEIGHT = 0.3
 """What a term counts that a question says aside: what is included, how something is defined."""
 _SHARE = re.compile(r"%|％|\bper ?cent|\brates?\b|\bmargins?\b|比率|率", re.IGNORECASE)
+_UNIT_WORDS = frozenset(terms("usd dollar thousand million billion respectively"))
 _COLUMN_WORDS = frozenset(terms("value amount number company year years fiscal end ended date"))
 
 
@@ -81,7 +83,7 @@ def _main(text: str) -> str:
     """The clause of a question that asks: without sentences on how to go about it, and without what is said aside."""
     sentences = _SENTENCE.split(text)
     asking = next((s for s in sentences if s.rstrip().endswith(("?", "？"))), sentences[0])
-    asking = _PREFACE.sub("", asking)
+    asking = _PREFACE.sub("", _BRACKETS.sub(" ", asking))
     aside = _ASIDE.search(asking)
     return asking[: aside.start()] if aside and terms(asking[: aside.start()]) else asking
 
@@ -89,7 +91,7 @@ def _main(text: str) -> str:
 def cell_picks(question: Question, ranked: Sequence[Scored], *, drop: Iterable[str] = ()) -> list[CellPick]:
     """The cells with values that answer a question best, best first; `drop` are terms of it that don't count."""
     rows = [item for item in ranked[:_SEARCHED] if item.unit.cells]
-    wanted = frozenset(question.terms) - frozenset(drop) - set(question.years)
+    wanted = frozenset(question.terms) - frozenset(drop) - set(question.years) - _UNIT_WORDS
     asked = _Asked.by(question, wanted, (item.unit.text for item in ranked))
     vague = _vague(asked, rows)
     scored = [

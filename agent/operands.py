@@ -41,9 +41,7 @@ class Operands:
         """The share of the question that is met. What is computed needn't be said: then the operands meet all of it as
         surely as they were found.
         """
-        if self.expression is not None:
-            return self.match
-        return self.best.coverage if self.operation is None else max(self.best.coverage, self.match)
+        return self.best.coverage if self.arguments is None else max(self.best.coverage, self.match)
 
     @property
     def arguments(self) -> dict[str, Any] | None:

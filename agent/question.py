@@ -85,6 +85,15 @@ _CAPITALISED = re.compile(r"(?<=[a-z,;] )[A-Z][\w’'-]*[a-z]\w*|(?<=[a-z,;] )[A
 _COUNTER = re.compile(r"(?:多少|[几幾])([一-鿿])(?![一-鿿]*[名额经费])")
 
 
+_ASK_BEFORE = re.compile(r"(?:^|,)?\s*\b(?:please )?answer the following question[^:?.]{0,60}:\s*", re.I)
+_HOW_TO = re.compile(
+    r"(?:(?<=[.?!])|^)\s*(?:please )?(?:base your|approach the (?:question|problem)|respond to the question"
+    r"|give a response|address the question|state your|your (?:judgments?|answer) )[^.?!]*(?:[.?!]|$)",
+    re.I,
+)
+"""Sentences on how to go about a question, which are no part of it."""
+
+
 def check_question(text: str) -> None:
     """InputError for what can't be asked: nothing, too much, or bytes that are no text."""
     if not text.strip():
@@ -130,7 +139,7 @@ def analyse(text: str) -> Question:
 
 def question_body(text: str) -> str:
     """The question without framing ("According to the report") and format instructions ("Write the answer in ...")."""
-    body = subject(text).strip()
+    body = subject(_HOW_TO.sub("", _ASK_BEFORE.sub("", text))).strip() or subject(text).strip()
     body = FRAME.sub("", body).strip()
     return body or text
 
