@@ -58,14 +58,11 @@ _MATCH, _NEAR, _CLOSE = 0.35, 0.5, 0.85
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """An answer and the unit it was taken from. `head` is the column of a cell; `by_form` tells an address or number
-    that its written form gives away.
-    """
+    """An answer and the unit it was taken from. `head` is the column of a cell."""
 
     answer: str
     unit: Unit
     head: str = ""
-    by_form: bool = False
 
 
 def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
@@ -75,7 +72,7 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     """
     unit = best.unit
     if (written := _written(question, unit.text)) is not None:
-        return Pick(written, unit, by_form=True)
+        return Pick(written, unit)
     if question.options and (option := _option(question, unit)):
         return Pick(option, unit)
     if question.answer_type in WANTED:
@@ -91,6 +88,11 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     if unit.cells and (cell := best_cell(question, unit)) is not None and question.answer_type in ("text", "number"):
         return Pick(cell.text.strip(), unit, cell.head)
     return Pick(shortened(unit.text), unit)
+
+
+def asks_written_form(question: Question) -> bool:
+    """Whether a question names a written form: an e-mail or web address, a telephone number."""
+    return any(asked.search(question.text) for asked, _ in WRITTEN_FORMS)
 
 
 def _written(question: Question, text: str) -> str | None:
@@ -242,19 +244,3 @@ def _han_name(question: Question, text: str) -> str | None:
         if set(terms(role)) & set(question.terms):
             return folded.quote(*match.span(1))
     return None
-
-
-def list_items(units: Sequence[Unit], seed: Unit, limit: int = 10) -> list[Unit]:
-    """The list items that stand together with `seed`, or right after it when it announces them; else `seed` alone."""
-    start = seed.order
-    if seed.role != "list_item":
-        start += 1
-        if start >= len(units) or units[start].role != "list_item":
-            return [seed]
-    heading = units[start].heading
-    while start > 0 and units[start - 1].role == "list_item" and units[start - 1].heading == heading:
-        start -= 1
-    stop = start
-    while stop < len(units) and units[stop].role == "list_item" and units[stop].heading == heading:
-        stop += 1
-    return list(units[start:stop])[:limit]

@@ -41,6 +41,7 @@ async def computed_draft(request: Request, found: Operands, *, trust: float | No
         missing=surface_forms(question.text, found.best.missing),
         calculation=calculation,
         confidence=None if trust is None else trust * found.coverage,
+        way="calculation",
     )
 
 

@@ -83,6 +83,7 @@ def _inventory_draft(request: Request, asked: Asked, result: ToolResult) -> Draf
         calculation=None if asked.labels else f"count({_named(asked)}) = {result.value}",
         reason="" if supported else f"the count is right with a probability of {confidence:.0%} only",
         confidence=confidence,
+        way="inventory",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agent.question import Question
 from agent.ranking import PageRead
@@ -12,6 +12,8 @@ from retrieval.types import Frozen, Page, PageRef
 from tools.base import ToolResult
 from tools.regions import Quote
 
+Way = Literal["inventory", "calculation", "extreme", "cell", "count", "list", "prose", "quote", "none"]
+"""How an answer was found."""
 Call = Callable[[str, dict[str, Any]], Awaitable[ToolResult | None]]
 LayOut = Callable[[Sequence[PageRef]], Awaitable[Mapping[PageRef, Page]]]
 
@@ -32,6 +34,7 @@ class Draft(Frozen):
     calculation: str | None = None
     reason: str = ""
     confidence: float | None = None
+    way: Way = "none"
 
 
 @dataclass(frozen=True, slots=True)

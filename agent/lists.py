@@ -85,6 +85,7 @@ def draft_of(
         calculation=calculation,
         reason="" if supported else f"the list that fits best is right with a probability of {confidence:.0%} only",
         confidence=confidence,
+        way="list" if calculation is None else "count",
     )
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
+import numpy as np
+
+from agent.matching import terms
 from agent.question import Question
 from agent.ranking import WANTED, Scored, wanted_values
-from agent.reader.ranker import Reader, Span
+from agent.reader.ranker import Reader, Reading, Span
+from agent.reader.vectors import Floats
+from agent.types import AnswerType
 
 _SENTENCES = 8
 _LETTERS = 1600
 _NEAR = 0.4
 _KEPT = 12
 _ENDS = ".!?。！？；;:："
-_NOT_READ = frozenset(("yes_no", "list"))
-_OTHER_TYPE = 0.5
-"""What the probability is worth of words that aren't of the wanted type."""
+_TYPES = get_args(AnswerType)
+_ONE_OF_SEVERAL = 0.5
+"""What the probability is worth of one thing where several are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,16 @@ class ProseAnswer:
     confidence: float
 
 
+@dataclass(frozen=True, slots=True)
+class ReadWords:
+    """Words that were read, the unit they stand in, and what speaks for them beside the reading itself."""
+
+    text: str
+    best: Scored
+    reading: Reading
+    found: Floats
+
+
 class ProseReader:
     """Joins the best sentences of the pages into one paragraph and has the reader read it. Safe for several threads."""
 
@@ -36,29 +52,64 @@ class ProseReader:
         self._reader = reader
         self._reading = threading.Lock()
 
-    def read(self, question: Question, ranked: Sequence[Scored]) -> ProseAnswer | None:
-        """The words that answer the question in the best units of running text.
+    def answer(self, question: Question, ranked: Sequence[Scored]) -> ProseAnswer | None:
+        """The words that answer the question, with the probability that they are right.
 
-        None for questions that want more than words (lists, yes or no, one of two options, a calculation), and when
-        there is no running text.
+        None for questions that want more than words (yes or no, one of two options, a calculation), and when there is
+        no running text.
         """
-        if question.options or question.operation is not None or question.answer_type in _NOT_READ:
+        if question.options or question.operation is not None or question.answer_type == "yes_no":
             return None
+        read = self.read(question, ranked)
+        if read is None:
+            return None
+        with self._reading:
+            right = self._reader.right_over_pages(read.reading, read.found)
+        return ProseAnswer(read.text, read.best, right * (_ONE_OF_SEVERAL if question.answer_type == "list" else 1.0))
+
+    def read(self, question: Question, ranked: Sequence[Scored]) -> ReadWords | None:
+        """The best words in the best units of running text, those of the wanted type first; None without such text."""
         units = running_text(ranked)
         paragraph, ends = joined(units, question.language == "zh")
         if not paragraph:
             return None
         with self._reading:
             reading = self._reader.read(question.text, paragraph, keep=_KEPT)
-        for strict in (True, False):
-            for span in reading.spans:
-                at = next(number for number, end in enumerate(ends) if span.start < end)
-                text = _trimmed(span, units[at].unit.text)
-                if strict and not fits(question, text):
-                    continue
-                trust = 1.0 if fits(question, text) else _OTHER_TYPE
-                return ProseAnswer(text, units[at], trust * reading.answerable)
-        return None
+        places = [next(number for number, end in enumerate(ends) if span.start < end) for span in reading.spans]
+        words = [_trimmed(span, units[at].unit.text) for span, at in zip(reading.spans, places, strict=True)]
+        if not words:
+            return None
+        chosen = next((number for number, text in enumerate(words) if fits(question, text)), 0)
+        best = units[places[chosen]]
+        return ReadWords(words[chosen], best, reading, _found(question, ranked, best, words[chosen], reading, chosen))
+
+
+def _found(
+    question: Question, ranked: Sequence[Scored], best: Scored, text: str, reading: Reading, chosen: int
+) -> Floats:
+    """What speaks for words beside the reading: how their unit meets the question, whether they are what is wanted."""
+    place = next(number for number, item in enumerate(ranked) if item is best)
+    asked_for = {name for name in question.names if name in best.missing}
+    own = set(terms(text))
+    return np.array(
+        [
+            best.coverage,
+            best.score,
+            best.score / ranked[0].score if ranked[0].score else 0.0,
+            place,
+            len(best.missing),
+            len(asked_for),
+            len(question.terms),
+            fits(question, text),
+            chosen,
+            reading.spans[0].score - reading.spans[chosen].score,
+            _TYPES.index(question.answer_type),
+            question.person,
+            len(own & set(question.terms)) / max(len(own), 1),
+            best.unit.role == "heading",
+        ],
+        np.float32,
+    )
 
 
 def fits(question: Question, text: str) -> bool:

@@ -20,16 +20,18 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-from agent.prose import joined, running_text
+from agent.prose import ProseReader
 from agent.question import analyse as read_question
 from agent.ranking import PageRead, Scored, rank_units
 from agent.reader.asked import analyse
 from agent.reader.features import CATEGORIES, candidates, spans
-from agent.reader.ranker import Reader, answer_features
+from agent.reader.ranker import Reader
 from agent.reader.tokens import Language, Tokens, tokenise
 from agent.reader.vectors import DIMENSIONS, WordKnowledge
+from evaluation.metrics.reading import Rules, match_answer
 from evaluation.reading.corpus import corpus
 from retrieval.embedders.e5 import E5
+from retrieval.text.tokens import is_cjk
 from retrieval.types import BBox, Block, Line, Page, PageRef
 
 MODELS = Path(__file__).parent.parent / "agent" / "reader" / "models"
@@ -174,53 +176,48 @@ def fit_spans(rows: list[Rows]) -> lightgbm.Booster:
     return lightgbm.train(SPAN_PARAMETERS, data, SPAN_ROUNDS)
 
 
-def judged_row(
-    ranker: lightgbm.Booster, reader: Reader, language: Language, example: Example
-) -> tuple[np.ndarray, float] | None:
-    """Features of an example's best span, and how right that span is; None for a paragraph without candidates."""
-    tokens, asked = tokenise(example.paragraph, language), analyse(example.question, language)
-    if not len(tokens.words):
+Judged = tuple[np.ndarray, float]
+"""Features of the words that were chosen, and 1 when they are right."""
+
+
+def paragraph_row(reader: Reader, example: Example) -> Judged | None:
+    """The best span of the example's paragraph; None for a paragraph without words."""
+    reading = reader.read(example.question, example.paragraph, keep=1)
+    if reading.row is None:
         return None
-    similarity, knowledge = reader.similarities(example.question, tokens.sentences), reader.knowledge(language)
-    found = candidates(tokens, asked, similarity, knowledge)
-    if not len(found.first):
+    return reading.row, rightness(reading.spans[0].text, example)
+
+
+def page_row(reader: Reader, example: Example, ranked: Sequence[Scored]) -> Judged | None:
+    """The words that the agent would choose from ranked sentences; None when there are none."""
+    read = ProseReader(reader).read(read_question(example.question), ranked)
+    if read is None or read.reading.row is None:
         return None
-    scores = np.asarray(ranker.predict(found.features))
-    order = np.argsort(-scores, kind="stable")
-    features = answer_features(tokens, asked, similarity, knowledge, scores[order], found.features[order[0]])
-    f1 = overlaps(tokens, found.first[order[:1]], found.last[order[:1]], example.answers)
-    return features, float(f1[0] > 0.5)
+    return np.concatenate([read.reading.row, read.found]), rightness(read.text, example)
 
 
-def over_pages(examples: list[Example], language: Language) -> Iterator[Example]:
-    """Every other question over what the agent would read: the best sentences of the paragraphs that search finds.
+def rightness(text: str, example: Example) -> float:
+    """1 when more than half of a text is right, by the measure of the set."""
+    answers = [example.paragraph[start:stop] for start, stop in example.answers]
+    rules: Rules = "cmrc" if any(map(is_cjk, example.question)) else "squad"
+    return float(bool(answers) and match_answer(text, answers, rules).f1 > 0.5)
 
-    Every fourth of these can't find its own paragraph, as questions do that a document doesn't answer.
+
+def ranked_pages(examples: list[Example]) -> Iterator[list[Scored]]:
+    """The units of the paragraphs that search finds for each question, as the agent ranks them.
+
+    Every fourth question can't find its own paragraph, as questions do that a document doesn't answer.
     """
     paragraphs = list(dict.fromkeys(e.paragraph for e in examples))
     own = {text: place for place, text in enumerate(paragraphs)}
     pages = [page_of(text, number) for number, text in enumerate(paragraphs, 1)]
     with corpus(paragraphs) as searched:
-        for number, example in enumerate(examples[::2]):
+        for number, example in enumerate(examples):
             places = [found.place for found in searched.search(example.question, PAGES_READ)]
             if number % 4 == 0:
                 places = [place for place in places if place != own[example.paragraph]]
             reads = [PageRead(pages[place], rank) for rank, place in enumerate(places, 1)]
-            units = running_text(rank_units(read_question(example.question), reads))
-            text, ends = joined(units, language == "chinese")
-            yield Example(text, example.question, _places(example, units, ends, own[example.paragraph] + 1))
-
-
-def _places(example: Example, units: Sequence[Scored], ends: Sequence[int], page: int) -> tuple[tuple[int, int], ...]:
-    """Where the answers of an example stand in joined sentences, those of its own paragraph only."""
-    answers = {example.paragraph[start:stop] for start, stop in example.answers}
-    found = []
-    for item, start in zip(units, [0, *ends[:-1]], strict=True):
-        for answer in answers if item.unit.page.page == page else ():
-            at = item.unit.text.find(answer)
-            if at >= 0:
-                found.append((start + at, start + at + len(answer)))
-    return tuple(found)
+            yield rank_units(read_question(example.question), reads)
 
 
 def page_of(paragraph: str, number: int) -> Page:
@@ -243,29 +240,43 @@ def without_answers(examples: list[Example]) -> list[Example]:
 
 
 def train(language: Language, paths: list[Path]) -> None:
-    """Train one language and write its three files."""
+    """Train one language and write its four files."""
     examples = load(paths)
     answerable = [e for e in examples if e.answers]
     table = word_table(examples, language)
     np.savez_compressed(MODELS / f"{language}-words.npz", **table)  # type: ignore[arg-type]
     embedder = E5()
-    reader = Reader(embedder, {language: WordKnowledge(table, embedder)})
+    knowledge = WordKnowledge(table, embedder)
+    reader = Reader(embedder, {language: knowledge})
     rows = list(span_rows(answerable, reader, language))
     print(f"{language}: {len(rows)} questions, {sum(len(r.grades) for r in rows)} spans", flush=True)
     write(fit_spans(rows), f"{language}-spans")
     given = examples if len(answerable) < len(examples) else examples + without_answers(examples)
-    judged = [(example, example.paragraph) for example in given]
-    judged += zip(over_pages(examples, language), (e.paragraph for e in examples[::2]), strict=True)
-    features: list[np.ndarray] = []
-    right: list[float] = []
+    searched = examples[::2]
+    units = list(ranked_pages(searched))
+    paragraph_rows: list[Judged | None] = []
+    page_rows: list[Judged | None] = []
     for fold in range(FOLDS):  # a ranker that has not seen a paragraph judges it, as it will be in use
         ranker = fit_spans([r for r, e in zip(rows, answerable, strict=True) if fold_of(e.paragraph) != fold])
-        held = [judged_row(ranker, reader, language, e) for e, source in judged if fold_of(source) == fold]
-        features += [row[0] for row in held if row is not None]
-        right += [row[1] for row in held if row is not None]
-        print(f"{language}: fold {fold}, {np.mean(right):.3f} right so far", flush=True)
-    data = lightgbm.Dataset(np.array(features), np.array(right), params={"verbose": -1})
-    write(lightgbm.train(ANSWERABLE_PARAMETERS, data, ANSWERABLE_ROUNDS), f"{language}-answerable")
+        other = Reader(embedder, {language: knowledge}, {(language, "spans"): ranker})
+        paragraph_rows += [paragraph_row(other, e) for e in given if fold_of(e.paragraph) == fold]
+        page_rows += [
+            page_row(other, e, ranked)
+            for e, ranked in zip(searched, units, strict=True)
+            if fold_of(e.paragraph) == fold
+        ]
+        print(f"{language}: fold {fold}", flush=True)
+    write(fit_rightness(paragraph_rows), f"{language}-answerable")
+    write(fit_rightness(page_rows), f"{language}-pages")
+
+
+def fit_rightness(judged: Sequence[Judged | None]) -> lightgbm.Booster:
+    """A model of how likely chosen words are right."""
+    rows = [row for row in judged if row is not None]
+    right = np.array([whether for _, whether in rows])
+    print(f"{len(rows)} rows, {right.mean():.3f} right", flush=True)
+    data = lightgbm.Dataset(np.array([features for features, _ in rows]), right, params={"verbose": -1})
+    return lightgbm.train(ANSWERABLE_PARAMETERS, data, ANSWERABLE_ROUNDS)
 
 
 def fold_of(paragraph: str) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agent.reader.asked import Asked, analyse
 from agent.reader.features import Candidates, candidates, sentence_shares
@@ -20,6 +21,9 @@ from retrieval.embedders.base import TextEmbedder
 if TYPE_CHECKING:
     import lightgbm
 
+Part = Literal["spans", "answerable", "pages"]
+"""The models: which span is best, whether it is right, and whether it is right when it was looked for over pages."""
+Scores = NDArray[np.float64]
 _REMEMBERED = 20_000
 
 
@@ -35,38 +39,62 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The best spans of a paragraph, best first, and the probability that the paragraph holds the answer."""
+    """The best spans of a paragraph, best first; `row` are the features that tell whether the best one is right."""
 
-    spans: tuple[Span, ...]
-    answerable: float
+    language: Language
+    spans: tuple[Span, ...] = ()
+    row: Floats | None = None
 
 
 class Reader:
-    """Reads paragraphs. One object serves one thread at a time. `knowledge` replaces what ships, by language."""
+    """Reads paragraphs. One object serves one thread at a time. `knowledge` and `models` replace what ships."""
 
     name = "span-ranker/1"
 
-    def __init__(self, embedder: TextEmbedder, knowledge: dict[Language, WordKnowledge] | None = None) -> None:
+    def __init__(
+        self,
+        embedder: TextEmbedder,
+        knowledge: Mapping[Language, WordKnowledge] | None = None,
+        models: Mapping[tuple[Language, Part], lightgbm.Booster] | None = None,
+    ) -> None:
         self._embedder = embedder
         self._sentences: dict[str, Floats] = {}
         self._knowledge = dict(knowledge or {})
+        self._models = dict(models or {})
 
     def read(self, question: str, paragraph: str, *, keep: int = 5) -> Reading:
         """The spans of `paragraph` that answer `question` best; none for a paragraph without words."""
         language = language_of(paragraph)
         tokens, asked = tokenise(paragraph, language), analyse(question, language)
         if not len(tokens.words):
-            return Reading((), 0.0)
+            return Reading(language)
         similarity = self.similarities(question, tokens.sentences)
         knowledge = self.knowledge(language)
         found = candidates(tokens, asked, similarity, knowledge)
         if not len(found.first):
-            return Reading((), 0.0)
-        scores = np.asarray(_booster(language, "spans").predict(found.features, num_threads=1), np.float64)
+            return Reading(language)
+        scores = self._predict(language, "spans", found.features)
         order = np.argsort(-scores, kind="stable")
         spans = tuple(_span(tokens, found, int(at), float(scores[at])) for at in order[:keep])
         row = answer_features(tokens, asked, similarity, knowledge, scores[order], found.features[order[0]])
-        return Reading(spans, float(np.asarray(_booster(language, "answerable").predict(row[None], num_threads=1))[0]))
+        return Reading(language, spans, row)
+
+    def answerable(self, reading: Reading) -> float:
+        """The probability that the best span of a paragraph is right."""
+        return (
+            0.0 if reading.row is None else float(self._predict(reading.language, "answerable", reading.row[None])[0])
+        )
+
+    def right_over_pages(self, reading: Reading, found: Floats) -> float:
+        """The probability that a span is right that was read in sentences of several pages, with what `found` it."""
+        if reading.row is None:
+            return 0.0
+        row = np.concatenate([reading.row, found])
+        return float(self._predict(reading.language, "pages", row[None])[0])
+
+    def _predict(self, language: Language, part: Part, rows: Floats) -> Scores:
+        model = self._models.get((language, part)) or _shipped(language, part)
+        return np.asarray(model.predict(rows, num_threads=1), np.float64)
 
     def similarities(self, question: str, sentences: Sequence[str]) -> Floats:
         """e5 similarity of each sentence with the question. Vectors are kept, since pages are read again and again."""
@@ -121,8 +149,8 @@ def _span(tokens: Tokens, found: Candidates, at: int, score: float) -> Span:
     return Span(start, stop, tokens.text[start:stop], score)
 
 
-@lru_cache(maxsize=4)
-def _booster(language: Language, part: str) -> lightgbm.Booster:
+@lru_cache(maxsize=6)
+def _shipped(language: Language, part: Part) -> lightgbm.Booster:
     import lightgbm
 
     packed = resources.files("agent.reader.models").joinpath(f"{language}-{part}.txt.gz").read_bytes()

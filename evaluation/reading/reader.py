@@ -56,4 +56,4 @@ class TrainedReader:
     def answer(self, question: str, paragraph: str) -> Answer:
         """The best words of the paragraph."""
         found = self._reader.read(question, paragraph, keep=1)
-        return Answer(text=found.spans[0].text if found.spans else "", confidence=found.answerable)
+        return Answer(text=found.spans[0].text if found.spans else "", confidence=self._reader.answerable(found))

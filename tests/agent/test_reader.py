@@ -55,11 +55,12 @@ def test_the_answer_is_found_in_chinese(reader, question, answer):
 def test_a_paragraph_about_something_else_is_unlikely_to_answer(reader):
     asked = "Who founded the observatory at Linden Hill?"
     other = "Potatoes are planted in spring, when the soil has warmed. They are harvested from July on."
-    assert reader.read(asked, other).answerable < reader.read(asked, ENGLISH).answerable
+    assert reader.answerable(reader.read(asked, other)) < reader.answerable(reader.read(asked, ENGLISH))
 
 
 def test_reading_is_deterministic(reader):
-    assert reader.read("Who founded it?", ENGLISH) == Reader(E5()).read("Who founded it?", ENGLISH)
+    again = Reader(E5()).read("Who founded it?", ENGLISH)
+    assert reader.read("Who founded it?", ENGLISH).spans == again.spans
 
 
 @pytest.mark.parametrize("paragraph", ["", "   ", "...", "？！"])
@@ -69,4 +70,4 @@ def test_a_paragraph_without_words_has_no_answer(reader, paragraph):
 
 @pytest.mark.parametrize("question", ["", "???", "的", "a" * 5000])
 def test_odd_questions_are_read_without_error(reader, question):
-    assert reader.read(question, ENGLISH).answerable <= 1
+    assert 0 <= reader.answerable(reader.read(question, ENGLISH)) <= 1
