@@ -40,7 +40,8 @@ OPERATION_TERMS = frozenset(
     terms(
         "average mean sum total altogether combined number count many top largest highest biggest add more less fewer"
         " greater lower higher least most over above below under exceed than difference change growth rate ratio"
-        " percentage percent increase decrease compare gap times 平均 合计 总共 超过 低于 大于 小于"
+        " percentage percent increase decrease compare gap times constitution proportion share among fraction roi"
+        " 平均 合计 总共 超过 低于 大于 小于"
     )
 )
 """Words that say what to do with a column, not which one. A cell whose address has them states the result."""

@@ -9,7 +9,7 @@ from agent.accounts import accounts, ratios
 from agent.aggregates import OPERATION_TERMS, aggregate
 from agent.cells import CellPick, cell_picks, cell_years, is_number
 from agent.comparisons import Comparison, comparison_of
-from agent.formulas import Formula, definitions_of, formula_of
+from agent.formulas import Formula, accounts_in, definitions_of, formula_of
 from agent.ledger import Entry, Ledger
 from agent.matching import terms
 from agent.operands import Operands
@@ -31,6 +31,7 @@ _SCALE_WORDS: dict[str, Scale] = {
     "百万": "million",
 }
 _MATCH = 0.3
+_YEARLY_MATCH = 0.4
 _ALIGNED = 0.5
 """How much better two cells are to compare that share their column or their row."""
 _TIMES = frozenset(
@@ -52,6 +53,8 @@ def _operands(question: Question, ranked: Sequence[Scored], support: float) -> O
         return _computed(question, formula, Ledger(ranked))
     if (comparison := comparison_of(question)) is not None:
         return _compared(question, comparison, ranked, support)
+    if (found := _account(question, Ledger(ranked), ranked)) is not None:
+        return found
     if len(question.years) >= 2 and (found := _over_years(question, ranked, support)) is not None:
         return found
     return aggregate(question, ranked, support) or _over_years(question, ranked, support)
@@ -140,6 +143,30 @@ def _from_entries(entries: Sequence[Entry], expression: str | None, *, percent: 
     )
 
 
+def _account(question: Question, ledger: Ledger, ranked: Sequence[Scored]) -> Operands | None:
+    """The cells of the one account that a question names, in its years; None when it names more than that account."""
+    named = accounts_in(question)
+    wanted = _wanted_years(question) or [year for year in (ledger.latest_year(),) if year is not None]
+    operation = question.operation
+    if (
+        len(named) != 1
+        or named[0] not in accounts()
+        or not wanted
+        or (len(wanted) == 1) != (operation is None)
+        or operation == "ratio"
+    ):
+        return None
+    account = accounts()[named[0]]
+    spoken = {term for name in account.names for term in terms(name)}
+    rest = set(question.terms) - spoken - set(question.years) - OPERATION_TERMS
+    if rest & {term for item in ranked if item.unit.cells for term in terms(item.unit.label)}:
+        return None
+    entries = [ledger.find(account, year) for year in wanted]
+    if any(entry is None for entry in entries):
+        return None
+    return replace(_from_entries([entry for entry in entries if entry], None, percent=False), operation=operation)
+
+
 def _compared(question: Question, comparison: Comparison, ranked: Sequence[Scored], support: float) -> Operands | None:
     """The cells of two subjects: in two rows, in two columns of one row, or on two pages."""
     subjects = {own: frozenset(terms(own)) for own in (comparison.first, comparison.second)}
@@ -149,7 +176,8 @@ def _compared(question: Question, comparison: Comparison, ranked: Sequence[Score
         known = found.get(other)
         named = _row_terms(known) if known is not None else frozenset[str]()
         ways = (subjects[other] & named, subjects[other] - named) if known is not None else (subjects[other],)
-        tried = [pick for drop in ways if (pick := _subject_cell(question, subjects[own], drop, ranked)) is not None]
+        amounts = comparison.operation == "ratio"
+        tried = [p for drop in ways if (p := _subject_cell(question, subjects[own], drop, ranked, amounts)) is not None]
         if tried:
             found[own] = max(
                 tried, key=lambda pick: pick.match + (_ALIGNED if known and _aligned(pick, known) else 0.0)
@@ -179,14 +207,26 @@ def _aligned(pick: CellPick, known: CellPick) -> bool:
 
 
 def _subject_cell(
-    question: Question, subject: frozenset[str], others: frozenset[str], ranked: Sequence[Scored]
+    question: Question, subject: frozenset[str], others: frozenset[str], ranked: Sequence[Scored], amounts: bool
 ) -> CellPick | None:
-    """The best cell whose address has all of a subject, for the question without the terms of the other subject."""
+    """The best cell for a subject, for the question without the terms of the other subject.
+
+    Its address has all of the subject that isn't said elsewhere on the page; `amounts` takes no percentages where the
+    row has something else.
+    """
     drop = (others - subject) | OPERATION_TERMS
     kept = {term for term in question.terms if term not in drop} | subject
     asked = question.model_copy(update={"answer_type": "number", "terms": tuple(sorted(kept))})
     for pick in cell_picks(asked, ranked, drop=drop - subject)[:_TRIED]:
-        if subject - set(question.years) <= _address(pick) and is_number(pick.cell.text) and pick.match >= _MATCH:
+        absent = subject - set(question.years) - _address(pick)
+        if (
+            not is_number(pick.cell.text)
+            or pick.match < _MATCH
+            or absent == subject
+            or absent & set(pick.scored.missing)
+        ):
+            continue
+        if not (amounts and "%" in pick.cell.text and any("%" not in cell.text for cell in pick.unit.cells)):
             return pick
     return None
 
@@ -212,7 +252,11 @@ def _over_years(question: Question, ranked: Sequence[Scored], support: float) ->
     kind = "number" if question.operation is not None else question.answer_type
     latest = question.model_copy(update={"years": (wanted[-1],), "terms": timeless, "answer_type": kind})
     for pick in cell_picks(latest, ranked)[:_TRIED]:
-        if pick.match < _MATCH or max(pick.scored.coverage, pick.match) < support or not is_number(pick.cell.text):
+        if (
+            pick.match < _YEARLY_MATCH
+            or max(pick.scored.coverage, pick.match) < support
+            or not is_number(pick.cell.text)
+        ):
             continue
         dated = {year: cell for year in wanted if (cell := _in_year(question, pick, year, ranked)) is not None}
         if len(dated) == len(wanted):

@@ -118,9 +118,17 @@ def _vague(asked: _Asked, rows: Sequence[Scored]) -> list[Unit]:
     found = []
     for members in named.values():
         for label, unit in members:
-            if any(_rarest(asked, other - label) > _rarest(asked, label - other) > 0 for other, _ in members):
-                found.append(unit)
+            for other, rival in members:
+                rarer = _rarest(asked, other - label) > _rarest(asked, label - other) > 0
+                if rarer or _parted(asked.question.text, unit.label, rival.label):
+                    found.append(unit)
     return found
+
+
+def _parted(text: str, whole: str, part: str) -> bool:
+    """Whether a question says one label as the whole of which the other is a part: "net sales from cheese"."""
+    words = rf"\b{re.escape(whole.strip())}\s+(?:from|for|of|by)\s+(?:the\s+)?{re.escape(part.strip())}\b"
+    return re.search(words, text, re.IGNORECASE) is not None
 
 
 def _rarest(asked: _Asked, found: Iterable[str]) -> float:

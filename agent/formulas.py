@@ -70,6 +70,12 @@ def formula_of(question: Question) -> Formula | None:
     return None
 
 
+def accounts_in(question: Question) -> tuple[str, ...]:
+    """The ids of the accounts that a question names, without those that are only part of a ratio's name."""
+    ids = (mention.group().strip("{}") for mention in _MENTION.finditer(marked(question_body(question.text))))
+    return tuple(dict.fromkeys(ids)) if not _NOT_COMPUTED.search(question.text) else ()
+
+
 def definitions_of(question: Question) -> dict[str, str]:
     """What the question itself says an account is to be taken as, as expressions by the account's id."""
     found: dict[str, str] = {}

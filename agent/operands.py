@@ -38,10 +38,10 @@ class Operands:
 
     @property
     def coverage(self) -> float:
-        """The share of the question that is met. What is computed needn't be said: then the operands meet all of it as
-        surely as they were found.
+        """The share of the question that is met. What is computed, or how an account is called, needn't be said near
+        it: then the operands meet the question as surely as they were found.
         """
-        return self.best.coverage if self.arguments is None else max(self.best.coverage, self.match)
+        return max(self.best.coverage, self.match)
 
     @property
     def arguments(self) -> dict[str, Any] | None:

@@ -139,7 +139,7 @@ def analyse(text: str) -> Question:
 
 def question_body(text: str) -> str:
     """The question without framing ("According to the report") and format instructions ("Write the answer in ...")."""
-    body = subject(_HOW_TO.sub("", _ASK_BEFORE.sub("", text))).strip() or subject(text).strip()
+    body = subject(_HOW_TO.sub("", _ASK_BEFORE.sub(", ", text))).strip() or subject(text).strip()
     body = FRAME.sub("", body).strip()
     return body or text
 

@@ -152,6 +152,50 @@ def test_one_row_in_several_years(tmp_path: Path, question: str, answer: str) ->
     assert agent_over(Book(INCOME, name="Lindale.pdf"), tmp_path).ask(question, SCOPE).answer == answer
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the FY2020 - FY2021 total revenue growth rate for Lindale Ferries?", "6.67%"),
+        ("How much did Lindale Ferries generate in net income in 2021? Answer in USD billions.", "0.64"),
+        ("What was the total cost of goods sold in 2020 and 2021 respectively?", "4,500; 4,600"),
+        ("What percentage of net sales was net income in 2021?", "8%"),
+        ("Using the income statement, answer the following question: what was the cost of sales in 2021?", "4,600"),
+    ],
+)
+def test_an_account_is_found_by_any_of_its_names_and_in_the_unit_that_is_asked_for(
+    tmp_path: Path, question: str, answer: str
+) -> None:
+    book = Book(INCOME, name="Lindale Ferries.pdf", found=[[1]])
+    assert agent_over(book, tmp_path).ask(question, SCOPE).answer == answer
+
+
+def test_the_row_that_is_named_comes_before_the_total_that_is_named_beside_it(tmp_path: Path) -> None:
+    table = ["|2021|2020", "Cheese|1,140|1,150", "Cream|422|530", "Butter|90|88", "Net sales|1,652|1,768"]
+    book = Book(page(1, ("heading", "Sales by product"), ("table", table)))
+    question = "What is the change in the net sales from cheese between 2020 and 2021?"
+    assert agent_over(book, tmp_path).ask(question, SCOPE).answer == "-10"
+
+
+def test_a_quarter_is_not_taken_for_a_year(tmp_path: Path) -> None:
+    table = [
+        "|Three months ended June 30 2021|Twelve months ended June 30 2021",
+        "Ticket sales|310|1,204",
+        "Freight sales|120|466",
+        "Other sales|8|31",
+    ]
+    book = Book(page(1, ("heading", "Sales"), ("table", table)))
+    agent = agent_over(book, tmp_path)
+    assert agent.ask("What were the ticket sales in fiscal year 2021?", SCOPE).answer == "1,204"
+    assert agent.ask("What were the ticket sales in the quarter that ended in June 2021?", SCOPE).answer == "310"
+
+
+def test_a_share_is_told_from_an_amount_of_the_same_row(tmp_path: Path) -> None:
+    table = ["|2021 $|2021 %", "Cheese|1,140|69%", "Cream|422|26%", "Butter|90|5%"]
+    agent = agent_over(Book(page(1, ("heading", "Sales by product in 2021"), ("table", table))), tmp_path)
+    assert agent.ask("What percentage of sales came from cream in 2021?", SCOPE).answer == "26%"
+    assert agent.ask("How much were the sales of cream in 2021?", SCOPE).answer == "422"
+
+
 def test_chinese_accounts_are_computed(tmp_path: Path) -> None:
     book = Book(
         page(
