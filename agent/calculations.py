@@ -148,13 +148,9 @@ def _account(question: Question, ledger: Ledger, ranked: Sequence[Scored]) -> Op
     named = accounts_in(question)
     wanted = _wanted_years(question) or [year for year in (ledger.latest_year(),) if year is not None]
     operation = question.operation
-    if (
-        len(named) != 1
-        or named[0] not in accounts()
-        or not wanted
-        or (len(wanted) == 1) != (operation is None)
-        or operation == "ratio"
-    ):
+    if len(named) != 1 or named[0] not in accounts() or not wanted or operation == "ratio":
+        return None
+    if len(wanted) == 1 and operation is not None:
         return None
     account = accounts()[named[0]]
     spoken = {term for name in account.names for term in terms(name)}

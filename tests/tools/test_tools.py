@@ -71,10 +71,18 @@ async def test_operations(operation: str, numbers: list[str], result: str) -> No
         ("(2 - 5) * -4", "12"),
         ("2 ** 10 / 4", "256"),
         ("100000000000000000001 + 1", "100000000000000000002"),
+        ("24 / average(6, 10)", "3"),
+        ("max(2, 5) - min(2, 5)", "3"),
     ],
 )
 async def test_expressions(expression: str, result: str) -> None:
     assert (await run("calculator", expression=expression)).value == result
+
+
+async def test_a_result_is_given_in_the_scale_that_is_wanted() -> None:
+    found = await run("calculator", operation="sum", values=["381,603", "1"], scale="thousand", into="million")
+    assert found.value == "381.604"
+    assert "381,603 + 1 thousand in million = 381.604" in found.evidence[0].text
 
 
 @pytest.mark.parametrize(
