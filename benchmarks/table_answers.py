@@ -22,7 +22,8 @@ from pathlib import Path
 
 import pymupdf
 
-from agent.build import build_agent
+from agent.build import Agent, build_agent
+from agent.synthesizer import ExtractiveSynthesizer
 from evaluation.metrics.mmlongbench import score_answer
 from evaluation.mmlongbench.samples import load_samples
 from evaluation.mmlongbench.short_answers import short_answer
@@ -185,9 +186,8 @@ def _key(text: str) -> str:
     return f"{abs(found[0]).normalize():f}" if whole else _plain(text)
 
 
-def ask(asked: Sequence[Asked], collection: Collection) -> Iterator[Outcome]:
+def ask(asked: Sequence[Asked], collection: Collection, agent: Agent) -> Iterator[Outcome]:
     """Each question over its own document."""
-    agent = build_agent(collection)
     collection.read(sorted({item.pdf for item in asked}))
     for item in asked:
         known = collection.store.known_file(item.pdf)
@@ -208,9 +208,8 @@ def ask(asked: Sequence[Asked], collection: Collection) -> Iterator[Outcome]:
         )
 
 
-def ask_mmlongbench(data: Path, collection: Collection) -> Iterator[Outcome]:
+def ask_mmlongbench(data: Path, collection: Collection, agent: Agent) -> Iterator[Outcome]:
     """The questions of MMLongBench-Doc whose evidence is a table."""
-    agent = build_agent(collection)
     for sample in load_samples(data):
         if "Table" not in sample.sources:
             continue
@@ -243,15 +242,19 @@ def main() -> None:
     parser.add_argument("--collection", type=Path, required=True)
     parser.add_argument("--which", choices=("cells", "numbers"), default="cells")
     parser.add_argument("--known-pages", action="store_true", help="only questions whose gold page is known")
+    parser.add_argument("--rules", action="store_true", help="without the learned reader of running text")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     collection = Collection(args.collection)
+    agent = build_agent(collection)
+    if args.rules:
+        agent = Agent(collection, collection.root, synthesizer=ExtractiveSynthesizer())
     if args.mmlongbench is not None:
-        outcomes = ask_mmlongbench(args.mmlongbench, collection)
+        outcomes = ask_mmlongbench(args.mmlongbench, collection, agent)
     elif args.questions is not None and args.documents is not None:
         asked = load(args.questions, args.documents)
         asked = [item for item in asked if _chosen(item, args.which) and (item.pages or not args.known_pages)]
-        outcomes = ask(asked, collection)
+        outcomes = ask(asked, collection, agent)
     else:
         parser.error("give --questions and --documents, or --mmlongbench")
     rows = []
