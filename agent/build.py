@@ -10,6 +10,7 @@ from agent.budget import Budget
 from agent.checkpoints import checkpoint_path, remove, remove_answered, remove_stale
 from agent.draft import Synthesizer
 from agent.graph import interrupted_question, run_graph
+from agent.memory import PagesOnce
 from agent.nodes import Runtime
 from agent.planner import Hints, Planner, RulePlanner, task_of
 from agent.prose import ProseReader
@@ -153,7 +154,7 @@ class Agent:
         trace.append("resumed" if trace.resumed else "started", "agent", data)
         trace.append("question", "agent", initial["question"].model_dump(mode="json"))
         runtime = Runtime(
-            pages=self.pages,
+            pages=PagesOnce(self.pages),
             registry=self.registry,
             settings=self.settings,
             planner=self.planner,

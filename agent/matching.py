@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -83,18 +84,15 @@ class Weights:
             return 0.4
         return max(math.log(1 + (self.texts + 1) / (self.frequency.get(term, 0) + 0.5)), 0.5)
 
-    def coverage(self, wanted: Iterable[str], *sources: Source) -> float:
-        """Weighted share of `wanted` found in the sources; a term counts by the best source that has it.
+    def shares(self, wanted: Sequence[str]) -> list[float]:
+        """What share of the whole each wanted term weighs."""
+        weights = [self.of(term) for term in wanted]
+        total = sum(weights)
+        return [weight / total for weight in weights]
 
-        A pair of Chinese characters that stand apart in a source counts half there: the pair may straddle two words
-        of the question. No wanted terms: 0.
-        """
-        total = found = 0.0
-        for term in wanted:
-            weight = self.of(term)
-            total += weight
-            found += weight * max((source.credit * source.match(term) for source in sources), default=0.0)
-        return found / total if total else 0.0
+    def coverage(self, wanted: Sequence[str], *sources: Source) -> float:
+        """Weighted share of `wanted` found in the sources; 0 when nothing is wanted."""
+        return float(sum(map(operator.mul, self.shares(wanted), credits_of(wanted, *sources))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +113,22 @@ class Source:
             return 1.0
         apart = len(term) == 2 and is_cjk(term[0]) and term[0] in self.terms and term[1] in self.terms
         return 0.5 if apart else 0.0
+
+
+def credits_of(wanted: Sequence[str], *sources: Source) -> list[float]:
+    """What each wanted term counts: as much as the best source that has it.
+
+    A pair of Chinese characters that stand apart in a source counts half there: the pair may straddle two words of the
+    question.
+    """
+    found = []
+    for term in wanted:
+        best = 0.0
+        for source in sources:
+            if source.credit > best:
+                best = max(best, source.credit * source.match(term))
+        found.append(best)
+    return found
 
 
 @lru_cache(maxsize=20_000)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.matching import Source, Weights, terms
+from agent.matching import Source, Weights, credits_of, terms
 from agent.question import Question
 from agent.reading import Unit, units_of
 from agent.types import AnswerType
 from agent.values import Value, ValueKind, values
-from retrieval.types import Page
+from retrieval.types import Page, PageRef
 
 WANTED: dict[AnswerType, frozenset[ValueKind]] = {
     "number": frozenset({"number", "percent", "money"}),
@@ -45,13 +46,20 @@ class PageRead:
     titles: str = ""
 
 
-def rank_units(question: Question, pages: Sequence[PageRead]) -> list[Scored]:
-    """All units of the pages, best first."""
+def rank_units(question: Question, pages: Sequence[PageRead], before: Sequence[Scored] = ()) -> list[Scored]:
+    """All units of the pages, best first. Those ranked `before` are taken for pages that were not laid out since."""
     if not pages:
         return []
     everywhere = frozenset.intersection(*(frozenset(terms(read.titles)) for read in pages))
     weights = Weights.over((read.page.text for read in pages), light=everywhere - set(question.years))
-    scored = [item for read in pages for item in _page_units(question, read, weights)]
+    known: dict[PageRef, list[Scored]] = {}
+    for item in before:
+        known.setdefault(item.unit.page, []).append(item)
+    scored: list[Scored] = []
+    for read in pages:
+        ranked = known.get(read.page.ref)
+        same = ranked is not None and read.page.layout == "fast"
+        scored += ranked if same and ranked is not None else _page_units(question, read, weights)
     return sorted(scored, key=lambda item: -item.score)
 
 
@@ -71,18 +79,20 @@ def wanted_values(question: Question, text: str) -> list[Value]:
 
 
 def _page_units(question: Question, read: PageRead, weights: Weights) -> list[Scored]:
-    whole = Source.of(read.page.text, _PAGE_CREDIT)
-    titles = Source.of(read.titles, _TITLE_CREDIT)
+    wanted = question.terms
+    shares = weights.shares(wanted)
+    page = credits_of(wanted, Source.of(read.titles, _TITLE_CREDIT), Source.of(read.page.text, _PAGE_CREDIT))
     units = units_of(read.page)
     found = []
     for number, unit in enumerate(units):
         # What a list lists is said by its heading.
         listed = question.answer_type == "list" and unit.role == "list_item"
-        own = Source.of(f"{unit.heading} {unit.text}" if listed else unit.text)
-        sources = (own, Source.of(unit.context, _CONTEXT_CREDIT), titles, _around(read.page, units, number), whole)
-        coverage = weights.coverage(question.terms, *sources)
-        missing = tuple(t for t in question.terms if not any(source.match(t) for source in sources))
-        score = 0.5 * (coverage + weights.coverage(question.terms, own)) * _shape(question, unit)
+        own = credits_of(wanted, Source.of(f"{unit.heading} {unit.text}" if listed else unit.text))
+        near = credits_of(wanted, Source.of(unit.context, _CONTEXT_CREDIT), _around(read.page, units, number))
+        best = [max(credit) for credit in zip(own, near, page, strict=True)]
+        coverage = sum(map(operator.mul, shares, best))
+        missing = tuple(term for term, credit in zip(wanted, best, strict=True) if not credit)
+        score = 0.5 * (coverage + sum(map(operator.mul, shares, own))) * _shape(question, unit)
         found.append(Scored(unit=unit, score=score + _bonus(question, read, unit), coverage=coverage, missing=missing))
     return found
 

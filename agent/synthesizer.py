@@ -42,7 +42,7 @@ class ExtractiveSynthesizer:
         question = request.question
         ranked = await asyncio.to_thread(rank_units, question, request.pages)
         request = replace(request, pages=await _laid_out(request, ranked))
-        ranked = await asyncio.to_thread(rank_units, question, request.pages)
+        ranked = await asyncio.to_thread(rank_units, question, request.pages, ranked)
         if not ranked:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         if (draft := await _worked_out(request, ranked)) is not None:
