@@ -148,6 +148,8 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
         {
             "answer": draft.answer,
             "candidate": draft.candidate,
+            "way": draft.way,
+            "confidence": draft.confidence,
             "coverage": round(draft.coverage, 4),
             "missing": list(draft.missing),
             "reason": draft.reason,

@@ -62,9 +62,9 @@ def better(old: Candidate | None, new: Candidate | None) -> Candidate | None:
     return new if _strength(new) >= _strength(old) else old
 
 
-def _strength(candidate: Candidate) -> tuple[float, bool, float]:
-    report = candidate.verification.report
-    return report.confidence, candidate.draft.answer is not None, candidate.draft.coverage
+def _strength(candidate: Candidate) -> tuple[float, bool, float, float]:
+    report, draft = candidate.verification.report, candidate.draft
+    return report.confidence, draft.answer is not None, draft.confidence or 0.0, draft.coverage
 
 
 class AgentState(TypedDict, total=False):

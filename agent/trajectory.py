@@ -35,6 +35,7 @@ def trajectory_from(state: AgentState, pages: Pages, models: dict[str, str], *, 
         claims=best.verification.claims,
         answer=best.draft.answer if answered else None,
         candidate=None if answered else best.draft.candidate,
+        confidence=_confidence(best),
         abstained=not answered,
         stop_reason=decision.stop_reason,
         reason=decision.why,
@@ -51,6 +52,11 @@ def reported_box(region: Region, granularity: str) -> BBox:
 
 def _final_report(best: Candidate, answered: bool) -> EvidenceReport:
     return best.verification.report.model_copy(update={"abstain": not answered})
+
+
+def _confidence(best: Candidate) -> float | None:
+    """The probability that the answer or candidate is right: as verified, or as drafted when nothing was verified."""
+    return best.verification.report.confidence if best.verification.claims else best.draft.confidence
 
 
 def _refs(facts: Sequence[Fact]) -> tuple[PageRef, ...]:

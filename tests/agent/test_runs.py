@@ -144,6 +144,7 @@ class FailsOnce(ExtractiveSynthesizer):
     """Breaks down the first time it is called."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls = 0
 
     async def synthesise(self, request: Request) -> Draft:
