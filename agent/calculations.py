@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.accounts import accounts, ratios
 from agent.aggregates import OPERATION_TERMS, aggregate
-from agent.cells import CellPick, cell_picks, cell_years, is_number
+from agent.cells import CellPick, cell_picks, cell_years, is_number, main_clause
 from agent.comparisons import Comparison, comparison_of
 from agent.formulas import Formula, accounts_in, definitions_of, formula_of
 from agent.ledger import Entry, Ledger
@@ -32,6 +33,8 @@ _SCALE_WORDS: dict[str, Scale] = {
 }
 _MATCH = 0.3
 _YEARLY_MATCH = 0.4
+_MOST_PAGES = 0.75
+_NO_AMOUNT = frozenset(("date", "name", "yes_no"))
 _ALIGNED = 0.5
 """How much better two cells are to compare that share their column or their row."""
 _TIMES = frozenset(
@@ -49,6 +52,8 @@ def operands(question: Question, ranked: Sequence[Scored], support: float) -> Op
 
 
 def _operands(question: Question, ranked: Sequence[Scored], support: float) -> Operands | None:
+    if question.operation is None and question.answer_type in _NO_AMOUNT:
+        return None
     if (formula := formula_of(question)) is not None:
         return _computed(question, formula, Ledger(ranked))
     if (comparison := comparison_of(question)) is not None:
@@ -154,13 +159,23 @@ def _account(question: Question, ledger: Ledger, ranked: Sequence[Scored]) -> Op
         return None
     account = accounts()[named[0]]
     spoken = {term for name in account.names for term in terms(name)}
-    rest = set(question.terms) - spoken - set(question.years) - OPERATION_TERMS
+    rest = set(terms(main_clause(question.text))) & set(question.terms)
+    rest -= spoken | set(question.years) | OPERATION_TERMS | _everywhere(ranked)
     if rest & {term for item in ranked if item.unit.cells for term in terms(item.unit.label)}:
         return None
     entries = [ledger.find(account, year) for year in wanted]
     if any(entry is None for entry in entries):
         return None
     return replace(_from_entries([entry for entry in entries if entry], None, percent=False), operation=operation)
+
+
+def _everywhere(ranked: Sequence[Scored]) -> set[str]:
+    """Terms that most pages have, such as the name of the company."""
+    pages: dict[object, set[str]] = {}
+    for item in ranked:
+        pages.setdefault(item.unit.page, set()).update(terms(item.unit.text))
+    counts = Counter(term for found in pages.values() for term in found)
+    return {term for term, count in counts.items() if count >= max(_MOST_PAGES * len(pages), 2)}
 
 
 def _compared(question: Question, comparison: Comparison, ranked: Sequence[Scored], support: float) -> Operands | None:
@@ -296,9 +311,12 @@ def _in_year(question: Question, pick: CellPick, year: str, ranked: Sequence[Sco
 
 
 def _timeless(text: str) -> frozenset[str]:
-    """The terms of a head or label without those of time."""
+    """The terms of a head or label without those of time, and whether it is of shares or of amounts."""
     found = years(text)
-    return frozenset(term for term in terms(text) if term not in found and not term.isdigit() and term not in _TIMES)
+    signs = frozenset(sign for sign in "%$€£¥" if sign in text)
+    return signs | frozenset(
+        term for term in terms(text) if term not in found and not term.isdigit() and term not in _TIMES
+    )
 
 
 def _moved(pick: CellPick, item: Scored, cell: Cell) -> CellPick:

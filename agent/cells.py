@@ -69,7 +69,7 @@ class _Asked:
 
     @classmethod
     def by(cls, question: Question, wanted: frozenset[str], texts: Iterable[str]) -> _Asked:
-        said = frozenset(terms(_main(question.text)))
+        said = frozenset(terms(main_clause(question.text)))
         return cls(question, wanted, Weights.over(texts), wanted - said)
 
     def weight(self, term: str) -> float:
@@ -79,7 +79,7 @@ class _Asked:
         return sum(self.weight(term) for term in found)
 
 
-def _main(text: str) -> str:
+def main_clause(text: str) -> str:
     """The clause of a question that asks: without sentences on how to go about it, and without what is said aside."""
     sentences = _SENTENCE.split(text)
     asking = next((s for s in sentences if s.rstrip().endswith(("?", "？"))), sentences[0])

@@ -8,15 +8,19 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from agent.answers import Pick
-from agent.cells import best_cell
+from agent.cells import best_cell, cell_picks
 from agent.cues import LARGEST, MEASURES, SMALLEST
 from agent.matching import terms
 from agent.operands import plain_number
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit
+from agent.values import years
 
 _SUMMARY = re.compile(r"^(?:total|sub-?total|average|mean|all|overall|合计|总计|小计|平均)\b", re.IGNORECASE)
+_WHICH_YEAR = re.compile(r"\b(?:which|what|in which|in what) (?:of the )?(?:fiscal )?years?\b|哪一?年", re.IGNORECASE)
+_HIGHER = re.compile(rf"{LARGEST.pattern}|\b(?:higher|larger|greater|more)\b|更[大高多]", re.IGNORECASE)
+_LOWER = re.compile(rf"{SMALLEST.pattern}|\b(?:lower|smaller|less|fewer)\b|更[小低少]", re.IGNORECASE)
 _FEWEST = 3
 _SEARCHED = 8
 _IMPLIED = 0.7
@@ -38,6 +42,8 @@ def extreme_row(question: Question, ranked: Sequence[Scored], support: float) ->
     The table must have three rows with numbers in the column that the question names; summary rows don't take part.
     """
     wanted = _wanted(question)
+    if question.answer_type == "date" and _WHICH_YEAR.search(question.text):
+        return _extreme_year(question, ranked, support)
     if question.answer_type != "name" or wanted is None:
         return None
     rows_near = [_implied(item, wanted) for item in ranked[:_SEARCHED] if item.unit.cells]
@@ -55,6 +61,28 @@ def extreme_row(question: Question, ranked: Sequence[Scored], support: float) ->
         return None
     number, item = max(rows, key=lambda row: row[0] if wanted.largest else -row[0])
     return _implied(item, wanted), Pick(item.unit.label, item.unit, head)
+
+
+def _extreme_year(question: Question, ranked: Sequence[Scored], support: float) -> tuple[Scored, Pick] | None:
+    """The year in which the row that a question names has its largest or smallest value."""
+    largest, smallest = _HIGHER.search(question.text), _LOWER.search(question.text)
+    if (largest is None) == (smallest is None):
+        return None
+    asked = question.model_copy(update={"answer_type": "number"})
+    for pick in cell_picks(asked, ranked, drop=terms(f"{(largest or smallest or [''])[0]} year"))[:1]:
+        dated = {
+            head: number
+            for cell in pick.unit.cells
+            if len(head := years(cell.head)) == 1
+            and (not question.years or head[0] in question.years)
+            and (number := _number(pick.unit, cell.head)) is not None
+        }
+        if len(dated) >= 2 and max(pick.scored.coverage, pick.match) >= support:
+            year = max(dated, key=lambda head: dated[head] if largest else -dated[head])[0]
+            found = next(cell for cell in pick.unit.cells if year in years(cell.head))
+            best = replace(pick.scored, coverage=max(pick.scored.coverage, pick.match))
+            return best, Pick(year, pick.unit, found.head)
+    return None
 
 
 def _wanted(question: Question) -> _Wanted | None:

@@ -27,6 +27,10 @@ _DEFINITION = re.compile(
     rf"\b(?:taking|define|defining|where|calculate|calculating)\s+(?:the )?(?P<id>{_T})"
     rf"\s*(?:as|is|using|to be|:|=)\s*(?P<as>[^;.]*)"
 )
+_INCLUDED = re.compile(
+    rf"(?P<id>{_T})[^{{}}.?;]{{0,40}}, including "
+    rf"(?P<as>(?:the |its |all )?{_T}(?:(?:,| and|,? plus) (?:the |its |all )?{_T})*)"
+)
 _MINUS = re.compile(r"\b(?:minus|less|excluding|net of)\b|-\s*$")
 _NOT_COMPUTED = re.compile(
     r"\b(?:non-?gaap|adjusted|forma|target|guidance|expected|why|what drove|drivers?)\b", re.IGNORECASE
@@ -65,6 +69,8 @@ def formula_of(question: Question) -> Formula | None:
     for id_ in ids:
         if id_ in ratios():
             return Formula(ratios()[id_].formula, ratios()[id_].percent or percent)
+    if ids and ids[0] in definitions_of(question):
+        return Formula(ids[0], percent)
     if len(set(ids)) == 1 and accounts()[ids[0]].formula:
         return Formula(ids[0], percent, lookup=True)
     return None
@@ -79,7 +85,12 @@ def accounts_in(question: Question) -> tuple[str, ...]:
 def definitions_of(question: Question) -> dict[str, str]:
     """What the question itself says an account is to be taken as, as expressions by the account's id."""
     found: dict[str, str] = {}
-    for match in _DEFINITION.finditer(marked(_UNADJUSTED.sub("", question.text))):
+    text = marked(_UNADJUSTED.sub("", question.text))
+    for match in _INCLUDED.finditer(text):
+        parts = [part.strip("{}") for part in _MENTION.findall(match["as"])]
+        if all(id_ in accounts() for id_ in (match["id"].strip("{}"), *parts)):
+            found[match["id"].strip("{}")] = " + ".join([match["id"].strip("{}"), *parts])
+    for match in _DEFINITION.finditer(text):
         clause = match["as"]
         again = re.search(rf"\band {_T} as\b", clause)
         clause = clause[: again.start()] if again else clause
