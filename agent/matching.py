@@ -92,7 +92,7 @@ class Weights:
 
     def coverage(self, wanted: Sequence[str], *sources: Source) -> float:
         """Weighted share of `wanted` found in the sources; 0 when nothing is wanted."""
-        return float(sum(map(operator.mul, self.shares(wanted), credits_of(wanted, *sources))))
+        return min(float(sum(map(operator.mul, self.shares(wanted), credits_of(wanted, *sources)))), 1.0)
 
 
 @dataclass(frozen=True, slots=True)

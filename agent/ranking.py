@@ -90,7 +90,7 @@ def _page_units(question: Question, read: PageRead, weights: Weights) -> list[Sc
         own = credits_of(wanted, Source.of(f"{unit.heading} {unit.text}" if listed else unit.text))
         near = credits_of(wanted, Source.of(unit.context, _CONTEXT_CREDIT), _around(read.page, units, number))
         best = [max(credit) for credit in zip(own, near, page, strict=True)]
-        coverage = sum(map(operator.mul, shares, best))
+        coverage = min(sum(map(operator.mul, shares, best)), 1.0)
         missing = tuple(term for term, credit in zip(wanted, best, strict=True) if not credit)
         score = 0.5 * (coverage + sum(map(operator.mul, shares, own))) * _shape(question, unit)
         found.append(Scored(unit=unit, score=score + _bonus(question, read, unit), coverage=coverage, missing=missing))
