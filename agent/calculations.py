@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.accounts import accounts, ratios
+from agent.accounts import accounts, plain_name, ratios
 from agent.aggregates import OPERATION_TERMS, aggregate
 from agent.cells import CellPick, cell_picks, cell_years, is_number, main_clause
 from agent.comparisons import Comparison, comparison_of
@@ -34,6 +34,13 @@ _SCALE_WORDS: dict[str, Scale] = {
 _MATCH = 0.3
 _YEARLY_MATCH = 0.4
 _MOST_PAGES = 0.75
+_SAID_ANYWAY = frozenset(
+    terms(
+        "much many amount value figure company firm business corporation group year end fiscal report record generate"
+        " have earn make spend state balance sheet income statement cash flow level total 公司 多少 是多少 全年 年度"
+    )
+)
+"""What a question may say beside an account without asking for another thing."""
 _NO_AMOUNT = frozenset(("date", "name", "yes_no"))
 _ALIGNED = 0.5
 """How much better two cells are to compare that share their column or their row."""
@@ -163,7 +170,11 @@ def _account(question: Question, ledger: Ledger, ranked: Sequence[Scored]) -> Op
     rest -= spoken | set(question.years) | OPERATION_TERMS | _everywhere(ranked)
     if rest & {term for item in ranked if item.unit.cells for term in terms(item.unit.label)}:
         return None
-    entries = [ledger.find(account, year) for year in wanted]
+    if rest - set(question.names) - _SAID_ANYWAY:
+        return None
+    asked = plain_name(main_clause(question.text))
+    said = sorted((name for name in account.names if name in asked), key=len)[-1:]
+    entries = [ledger.row(said, year) or ledger.find(account, year) for year in wanted]
     if any(entry is None for entry in entries):
         return None
     return replace(_from_entries([entry for entry in entries if entry], None, percent=False), operation=operation)
