@@ -236,7 +236,8 @@ def _subject_cell(
     Its address has all of the subject that isn't said elsewhere on the page; `amounts` takes no percentages where the
     row has something else.
     """
-    drop = (others - subject) | OPERATION_TERMS
+    # Of two subjects, the total may be what is compared.
+    drop = (others - subject) | (OPERATION_TERMS - set(terms("total")))
     kept = {term for term in question.terms if term not in drop} | subject
     asked = question.model_copy(update={"answer_type": "number", "terms": tuple(sorted(kept))})
     for pick in cell_picks(asked, ranked, drop=drop - subject)[:_TRIED]:

@@ -204,6 +204,13 @@ def test_a_share_is_told_from_an_amount_of_the_same_row(tmp_path: Path) -> None:
     assert agent.ask("How much were the sales of cream in 2021?", SCOPE).answer == "422"
 
 
+def test_totals_of_two_rows_are_compared_where_the_total_is_asked_for(tmp_path: Path) -> None:
+    table = ["Name|Fees|Awards|Total", "Mara Voss|90|178|268", "Jon Marsh|60|178|238", "Ida Brook|75|178|253"]
+    book = Book(page(1, ("heading", "Compensation of directors"), ("table", table)), found=[[1]])
+    question = "What is the difference between Mara Voss's total compensation as compared to Jon Marsh?"
+    assert by_rules(book, tmp_path).ask(question, SCOPE).answer == "30"
+
+
 def test_the_year_of_the_larger_value_is_named(tmp_path: Path) -> None:
     agent = by_rules(Book(INCOME, name="Lindale.pdf", found=[[1]]), tmp_path)
     assert agent.ask("Which year has a higher net income?", SCOPE).answer == "2021"
