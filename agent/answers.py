@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cells import best_cell, cell_picks
 from agent.cues import WRITTEN_FORMS
 from agent.matching import is_chinese, terms
 from agent.question import Question
 from agent.ranking import WANTED, Scored, wanted_values
 from agent.reading import Unit
-from agent.tables import Cell
+from agent.tables.cells import best_cell, cell_picks
+from agent.tables.rows import Cell
 from agent.types import AnswerType
 from agent.values import Value, ValueKind, values
 from tools.characters import normalize

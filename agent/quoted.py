@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.answers import Pick, shortened
-from agent.calculations import stated
+from agent.calculation.calculations import stated
 from agent.draft import Draft, Request, Way
 from agent.matching import surface_forms
 from agent.prose import ProseAnswer

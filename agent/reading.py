@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from agent.matching import is_chinese
-from agent.scales import UNIT_NOTE
-from agent.tables import Cell, Row, rows_of
+from agent.tables.rows import Cell, Row, rows_of
+from agent.tables.scales import UNIT_NOTE
 from retrieval.types import BBox, Block, BlockKind, Frozen, Page, PageRef
 from tools.types import EvidenceKind
 

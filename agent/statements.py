@@ -7,8 +7,8 @@ import re
 from agent.matching import is_chinese
 from agent.question import Question
 from agent.reading import Unit
-from agent.scales import currency_of, excepts, of_shares, scale_word
-from agent.tables import Cell
+from agent.tables.rows import Cell
+from agent.tables.scales import currency_of, excepts, of_shares, scale_word
 
 _DANGLING = re.compile(
     r"^(?:it|they|this|these|that|those|he|she|such|its|their|his|her)\b|^(?:其|该|它|他|她|此|这)", re.IGNORECASE

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.answers import asks_written_form, cell_answer, pick
-from agent.calculations import operands
-from agent.computed import computed_draft
-from agent.counting import count_draft
+from agent.calculation.calculations import operands
+from agent.calculation.computed import computed_draft
+from agent.calculation.extremes import extreme_row
 from agent.draft import Draft, Request
-from agent.extremes import extreme_row
-from agent.inventories import asked_of_inventory
-from agent.lists import list_draft
+from agent.listing.counting import count_draft
+from agent.listing.inventories import asked_of_inventory
+from agent.listing.lists import list_draft
 from agent.prose import ProseReader
 from agent.quoted import RULES_TRUST, nothing_found, picked_draft, prose_draft
 from agent.ranking import PageRead, Scored, rank_units

@@ -8,10 +8,10 @@ import pytest
 from book import SCOPE, Book, agent_over, page
 
 from agent.build import Agent
-from agent.cells import cell_picks
 from agent.question import analyse
 from agent.ranking import PageRead, rank_units
 from agent.synthesizer import ExtractiveSynthesizer
+from agent.tables.cells import cell_picks
 
 
 def by_rules(book: Book, root: Path) -> Agent:

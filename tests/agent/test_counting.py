@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from book import SCOPE, Book, page
 
-from agent.counting import count_draft
 from agent.draft import Draft, Request
-from agent.inventories import asked_of_inventory
+from agent.listing.counting import count_draft
+from agent.listing.inventories import asked_of_inventory
 from agent.question import analyse
 from agent.ranking import PageRead, rank_units
 from retrieval.types import Page, PageRef

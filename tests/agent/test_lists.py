@@ -9,8 +9,8 @@ import pytest
 from book import Book, page
 
 from agent.draft import Draft, Request
-from agent.enumerations import enumerations
-from agent.lists import list_draft
+from agent.listing.enumerations import enumerations
+from agent.listing.lists import list_draft
 from agent.question import analyse
 from agent.ranking import PageRead, rank_units
 from retrieval.types import Page, PageRef

@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.accounts import STATEMENTS, Account, Statement, accounts, plain_name
-from agent.aggregates import SUMMARY
-from agent.cells import cell_years, is_number
-from agent.operands import plain_number
+from agent.calculation.accounts import STATEMENTS, Account, Statement, accounts, plain_name
+from agent.calculation.aggregates import SUMMARY
+from agent.calculation.operands import plain_number
 from agent.ranking import Scored
 from agent.reading import Unit
-from agent.scales import power_of
-from agent.tables import Cell
+from agent.tables.cells import cell_years, is_number
+from agent.tables.rows import Cell
+from agent.tables.scales import power_of
 from agent.values import years
 
 _RIGHT, _WRONG = 0.1, 0.3

@@ -107,6 +107,6 @@ def _names(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _definitions() -> dict[str, dict[str, dict[str, Any]]]:
-    text = resources.files("agent").joinpath("accounts.yaml").read_text(encoding="utf-8")
+    text = resources.files("agent.calculation").joinpath("accounts.yaml").read_text(encoding="utf-8")
     found: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(text)
     return found

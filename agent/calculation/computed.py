@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from agent.calculation.operands import Operands
 from agent.draft import Draft, Request
 from agent.matching import surface_forms
-from agent.operands import Operands
 from agent.reading import Unit
 from agent.statements import state
-from agent.tables import Cell
+from agent.tables.rows import Cell
 from tools.regions import Quote
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent.accounts import accounts, ratios
+from agent.calculation.accounts import accounts, ratios
 from agent.matching import is_chinese
 from agent.question import Question, question_body
 

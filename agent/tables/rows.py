@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.grid import CELL, Piece, Strip, has_number, is_value, strip, visual_rows
-from agent.heads import Column, columns_of, heads_of, place_of
-from agent.labels import Sections, continues, joins
-from agent.scales import UNIT_NOTE
+from agent.tables.grid import CELL, Piece, Strip, has_number, is_value, strip, visual_rows
+from agent.tables.heads import Column, columns_of, heads_of, place_of
+from agent.tables.labels import Sections, continues, joins
+from agent.tables.scales import UNIT_NOTE
 from agent.values import values, years
 from retrieval.types import Block, Page
 from tools.terms import STOP_WORDS

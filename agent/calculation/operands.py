@@ -10,7 +10,7 @@ from typing import Any
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit
-from agent.tables import Cell
+from agent.tables.rows import Cell
 from agent.values import values
 from tools.arithmetic import Operation, Scale
 

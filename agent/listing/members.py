@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent.draft import Request
-from agent.enumerations import enumerations
+from agent.listing.enumerations import enumerations
 from agent.matching import Source, Weights, is_chinese, terms
 from agent.question import Question, question_body
 from agent.ranking import Scored

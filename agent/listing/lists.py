@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from agent.draft import Draft, Request
+from agent.listing.members import Item, Members, head_noun, members, stated_number
 from agent.matching import surface_forms, terms
-from agent.members import Item, Members, head_noun, members, stated_number
 from agent.question import Question
 from agent.ranking import Scored
 from agent.statements import state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agent.grid import Strip
+from agent.tables.grid import Strip
 
 _OPEN_END = re.compile(r"(?:\b(?:and|or|of|for|in|to|the|by|from|with|on|at|per|less|net)|[,;&/–-])\s*$", re.IGNORECASE)
 _TOTAL = re.compile(r"^(?:total|sub-?total|net cash)\b|^(?:合计|总计|小计)", re.IGNORECASE)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from agent.cells import CellPick, cell_picks, cell_years, is_number
+from agent.calculation.operands import Operands, plain_number
 from agent.matching import terms
-from agent.operands import Operands, plain_number
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit
-from agent.tables import Cell
+from agent.tables.cells import CellPick, cell_picks, cell_years, is_number
+from agent.tables.rows import Cell
 from tools.arithmetic import Operation
 
 SUMMARY = re.compile(

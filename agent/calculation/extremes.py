@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from agent.answers import Pick
-from agent.cells import best_cell, cell_picks
+from agent.calculation.operands import plain_number
 from agent.cues import LARGEST, MEASURES, SMALLEST
 from agent.matching import terms
-from agent.operands import plain_number
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit
+from agent.tables.cells import best_cell, cell_picks
 from agent.values import years
 
 _SUMMARY = re.compile(r"^(?:total|sub-?total|average|mean|all|overall|合计|总计|小计|平均)\b", re.IGNORECASE)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.draft import Draft, Request
-from agent.inventories import Asked, asked_of_inventory
-from agent.lists import NEEDS_EYES, draft_of, rating
+from agent.listing.inventories import Asked, asked_of_inventory
+from agent.listing.lists import NEEDS_EYES, draft_of, rating
+from agent.listing.members import Item, members, stated_numbers
 from agent.matching import terms
-from agent.members import Item, members, stated_numbers
 from agent.question import Question
 from agent.ranking import Scored
 from agent.values import Value, values

@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.accounts import accounts, plain_name, ratios
-from agent.aggregates import OPERATION_TERMS, aggregate
-from agent.cells import CellPick, cell_picks, cell_years, is_number, main_clause
-from agent.comparisons import Comparison, comparison_of
-from agent.formulas import Formula, accounts_in, definitions_of, formula_of
-from agent.ledger import Entry, Ledger
+from agent.calculation.accounts import accounts, plain_name, ratios
+from agent.calculation.aggregates import OPERATION_TERMS, aggregate
+from agent.calculation.comparisons import Comparison, comparison_of
+from agent.calculation.formulas import Formula, accounts_in, definitions_of, formula_of
+from agent.calculation.ledger import Entry, Ledger
+from agent.calculation.operands import Operands
 from agent.matching import terms
-from agent.operands import Operands
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit
-from agent.scales import excepts, of_shares, scale_word
-from agent.tables import Cell
+from agent.tables.cells import CellPick, cell_picks, cell_years, is_number, main_clause
+from agent.tables.rows import Cell
+from agent.tables.scales import excepts, of_shares, scale_word
 from agent.values import years
 from tools.arithmetic import Scale
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.grid import Piece, Strip
+from agent.tables.grid import Piece, Strip
 
 _DEEPEST = 6
 _SHARED = 0.3

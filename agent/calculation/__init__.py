@@ -1,0 +1,1 @@
+"""What is worked out from cells: ratios of accounts, comparisons, sums and averages, the most of something."""
