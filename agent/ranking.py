@@ -47,7 +47,7 @@ class PageRead:
 
 
 def rank_units(question: Question, pages: Sequence[PageRead], before: Sequence[Scored] = ()) -> list[Scored]:
-    """All units of the pages, best first. Those ranked `before` are taken for pages that were not laid out since."""
+    """All units of the pages, best first. Those that were ranked `before` stand for all units of their pages."""
     if not pages:
         return []
     everywhere = frozenset.intersection(*(frozenset(terms(read.titles)) for read in pages))
@@ -57,9 +57,7 @@ def rank_units(question: Question, pages: Sequence[PageRead], before: Sequence[S
         known.setdefault(item.unit.page, []).append(item)
     scored: list[Scored] = []
     for read in pages:
-        ranked = known.get(read.page.ref)
-        same = ranked is not None and read.page.layout == "fast"
-        scored += ranked if same and ranked is not None else _page_units(question, read, weights)
+        scored += known.get(read.page.ref) or _page_units(question, read, weights)
     return sorted(scored, key=lambda item: -item.score)
 
 

@@ -41,8 +41,11 @@ class ExtractiveSynthesizer:
         """
         question = request.question
         ranked = await asyncio.to_thread(rank_units, question, request.pages)
-        request = replace(request, pages=await _laid_out(request, ranked))
-        ranked = await asyncio.to_thread(rank_units, question, request.pages, ranked)
+        pages = await _laid_out(request, ranked)
+        same = {read.page.ref for read, old in zip(pages, request.pages, strict=True) if read.page is old.page}
+        request = replace(request, pages=pages)
+        known = [item for item in ranked if item.unit.page in same]
+        ranked = await asyncio.to_thread(rank_units, question, pages, known)
         if not ranked:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
         if (draft := await _worked_out(request, ranked)) is not None:
