@@ -132,8 +132,9 @@ _HAN_FILLER = re.compile(
     r"一共|总共|共计|共有|共|总计|有|包含|包括|含有|含|出现|列出|列|引用|提到|使用|的|了|是|里面|里|中|内|上|在|和|请问|总|分为|分成|分|由|组成"
     r"|数量|数目|总数|[^\w]+|篇|呢|吗"
 )
+_HAN_OFTEN = re.compile(r"(?:多少|几)次")
 _HAN_TIMES = re.compile(
-    r"[“「《\"](?P<x>[^”」》\"]{1,40})[”」》\"].*(?:多少|几)次|(?P<y>[A-Za-z][\w-]*).*(?:出现|提及|提到).*(?:多少|几)次"
+    r"[“「《\"](?P<x>[^”」》\"]{1,40})[”」》\"].*(?:多少|几)次|(?<![\w-])(?P<y>[A-Za-z][\w-]*+).*?(?:出现|提及|提到)"
 )
 _HAN_PAGES_WITH = re.compile(
     r"(?P<asks>多少|几|哪几|哪些)个?页(?:面)?(?:中|上)?(?:提到|提及|出现|包含|含有|有|涉及)了?[“「《\"]?(?P<x>[^”」》\"？?]{1,30}?)[”」》\"]?(?:一词|字样)?[？?]?$"
@@ -225,7 +226,7 @@ def _chinese(question: Question, body: str) -> Asked | None:
         if pages
         else body
     )
-    if (times := _HAN_TIMES.search(rest)) is not None:
+    if _HAN_OFTEN.search(rest) and (times := _HAN_TIMES.search(rest)) is not None:
         return _asked(scope, "", thing="phrase", phrase=_original(question, times["x"] or times["y"]))
     if (with_it := _HAN_PAGES_WITH.search(rest)) is not None:
         labels = with_it["asks"] in ("哪几", "哪些")

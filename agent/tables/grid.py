@@ -15,7 +15,7 @@ CELL = re.compile(
 """What a cell with a value looks like: a number with its signs, a dash, "n/a", a tick."""
 _SIGN = re.compile(r"[$€£¥￥%％()\s]+")
 _LAST_SIGN = re.compile(r"(?<=[\d)%—–-])\s*[$€£¥￥]+$")
-_NUMBERS = re.compile(r"(?:[$€£¥￥(\s–—−-]*(?:\d[\d,.]*|[–—])\s*[%)]*){2,}\s*[$€£¥￥]?")
+_BETWEEN_NUMBERS = re.compile(r"[$€£¥￥()%\s–—−-]*")
 _NUMBER = re.compile(r"[$€£¥￥]?\s?[(–—−-]*\s?\d[\d,.]*\s?[%)]*|[–—]")
 _YEARS = re.compile(r"(?:(?:FY\s?|Fiscal\s)?(?:19|20)\d{2}[AE]?[\s,|]*){2,}", re.IGNORECASE)
 _APART = re.compile(r"\s{2,}|\t")
@@ -94,14 +94,20 @@ def strip(page: Page, row: Iterable[int]) -> Strip:
     return tuple(found)
 
 
+def _numbers(text: str) -> list[tuple[int, int]]:
+    """The places of the numbers of a text that holds nothing else; none of another text."""
+    spans = [match.span() for match in _NUMBER.finditer(text)]
+    return spans if _BETWEEN_NUMBERS.fullmatch(_NUMBER.sub(" ", text)) else []
+
+
 def _split(page: Page, index: int) -> list[Piece]:
     """The parts of a line: one, unless it holds nothing but numbers or years, or parts with wide gaps."""
     text, box = page.lines[index].text.strip(), page.lines[index].bbox
     whole = Piece(text, index, box.x1, box.x2, box.y1, box.y2)
     if _YEARS.fullmatch(text):
         spans = [match.span() for match in re.finditer(r"(?:FY\s?|Fiscal\s)?\d{4}[AE]?", text, re.IGNORECASE)]
-    elif _NUMBERS.fullmatch(text) and not years(text):
-        spans = [match.span() for match in _NUMBER.finditer(text)]
+    elif len(numbers := _numbers(text)) > 1 and not years(text):
+        spans = numbers
     elif _APART.search(text) and len(text) < 120:
         stops = [0, *(edge for match in _APART.finditer(text) for edge in match.span()), len(text)]
         spans = list(zip(stops[::2], stops[1::2], strict=True))

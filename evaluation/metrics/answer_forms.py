@@ -9,7 +9,7 @@ from agent.values import Value, values
 _BEFORE = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|some|a total of|约|約|大约|共)?\s*[~≈]?\s*", re.I
 )
-_UNIT = re.compile(r"(?!(?:st|nd|rd|th)\b)[\s-]*(?:[^\W\d_]+[²³]?|[°/·])(?:[\s/·-]*[^\W\d_]+[²³]?){0,3}\s*")
+_UNIT = re.compile(r"(?!(?:st|nd|rd|th)\b)[\s-]*(?:[^\W\d_]++[²³]?|[°/·])(?:[\s/·-]*+[^\W\d_]++[²³]?){0,3}\s*")
 _SEPARATOR = re.compile(r"[;\n；]|,(?!\d{3}\b)|，|、|\band\b")
 _KINDS = ("number", "money", "percent", "year")
 

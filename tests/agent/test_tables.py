@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tabular import by_label, draw, rows
+
+from agent.tables.rows import rows_of
+from retrieval.types import BBox, Line, Page, PageRef
 
 
 def test_heads_of_several_rows_that_span_columns_are_joined(tmp_path: Path) -> None:
@@ -150,3 +154,14 @@ def test_a_key_with_its_value_is_a_row(tmp_path: Path) -> None:
     )
     found = {unit.label: unit.cells[0].text for unit in rows(tmp_path / "c", path)}
     assert found == {"Revenue": "$3.2m", "Crew": "41"}
+
+
+@pytest.mark.parametrize("text", ["1234567890" * 40 + " km", "1," * 300 + "x", "– " * 300 + "x", "$" * 400 + "5 x"])
+def test_a_line_of_many_digits_or_signs_is_read_at_once(text: str) -> None:
+    page = Page(
+        ref=PageRef(doc_id="d", page=1),
+        width=600,
+        height=800,
+        lines=(Line(text=text, bbox=BBox(x1=0.1, y1=0.1, x2=0.9, y2=0.12)),),
+    )
+    assert rows_of(page) == []
