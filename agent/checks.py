@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from agent.answers import denied
+from agent.calculation.formulas import constants_of
 from agent.matching import terms
 from agent.question import Question
 from agent.types import Fact, Verdict
@@ -41,7 +42,7 @@ def check_claim(
     if _YES.match(claim) or _NO.match(claim):
         return _check_polarity(question, claim, text)
     if calculation is not None:
-        return _check_calculation(claim, whole, calculation)
+        return _check_calculation(question, claim, whole, calculation)
     if (wrong := _wrong_value(claim, whole)) is not None:
         return wrong
     return _check_words(claim, text, whole)
@@ -70,10 +71,11 @@ def _check_polarity(question: Question, claim: str, text: str) -> Check:
     return Check("supported", shared, "the evidence states what the question asks, with the same negation")
 
 
-def _check_calculation(claim: str, evidence: str, calculation: str) -> Check:
-    """The operands must stand in the evidence, and the claim must be the result."""
+def _check_calculation(question: Question, claim: str, evidence: str, calculation: str) -> Check:
+    """The operands must stand in the evidence or be constants of the formula, and the claim must be the result."""
     left, _, right = calculation.rpartition("=")
     known = [value.number for value in values(evidence.replace("(", " ").replace(")", " ")) if value.number is not None]
+    known += constants_of(question)
     for operand in re.findall(r"\d+(?:\.\d+)?", left.replace("* 100", "")):
         if not any(abs(number) == abs(Decimal(operand)) for number in known):
             return Check("unsupported", 0.0, f"the operand {operand} doesn't stand in the evidence")

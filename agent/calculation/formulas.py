@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from agent.calculation.accounts import accounts, ratios
@@ -74,6 +76,15 @@ def formula_of(question: Question) -> Formula | None:
     if len(set(ids)) == 1 and accounts()[ids[0]].formula:
         return Formula(ids[0], percent, lookup=True)
     return None
+
+
+def constants_of(question: Question) -> frozenset[Decimal]:
+    """The numbers that the formula which a question wants has itself, such as the 365 days of a year."""
+    formula = formula_of(question)
+    if formula is None:
+        return frozenset()
+    nodes = ast.walk(ast.parse(formula.expression, mode="eval"))
+    return frozenset(Decimal(str(node.value)) for node in nodes if isinstance(node, ast.Constant))
 
 
 def accounts_in(question: Question) -> tuple[str, ...]:

@@ -120,6 +120,8 @@ class _Resolver:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and isinstance(node.args[0], ast.Name):
             name = node.args[0].id
             return self._average(name) if node.func.id == "average" else self._account(name, depth) or ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return str(node.value)
         return self._account(node.id, depth) if isinstance(node, ast.Name) else None
 
     def _account(self, name: str, depth: int) -> str | None:

@@ -84,6 +84,8 @@ REPORT = Book(INCOME, BALANCE, CASH, name="Lindale Ferries.pdf", found=[[1, 2, 3
         ),
         ("What was the return on assets of Lindale Ferries in 2021?", "0.1", [1, 2]),
         ("What is the inventory turnover ratio in 2021? Round your answer to one decimal place.", "8.0", [1, 2]),
+        ("What is the days sales outstanding in 2021? Round your answer to one decimal place.", "12.8", [1, 2]),
+        ("What is the cash conversion cycle of Lindale Ferries in 2021?", "31.42", [1, 2]),
         ("What is the EBITDA of Lindale Ferries in 2021?", "1110", [1, 3]),
         ("What is EBITDA less capex in 2021?", "790", [1, 3]),
         ("What is the operating cash flow to current liabilities in 2021?", "0.95", [2, 3]),
