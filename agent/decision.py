@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from agent.budget import Resource
+from agent.settings import TaskSettings
 from agent.state import AgentState, Decision
 
 _NEEDED: tuple[Resource, ...] = ("replans", "tool_calls", "verifications", "seconds", "model_calls", "tokens")
 
 
-def decide_next(state: AgentState, support: float) -> Decision:
+def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
     """Finish on sufficient support; else replan while the budget has room and the last plan brought something to do.
 
-    Then the best candidate so far is the answer when its support meets the threshold of the task, and otherwise the
-    run abstains.
+    Then the best candidate so far is the answer, a tentative one when its confidence is below the support needed; and
+    when it is below what tentative answers need, too, the run abstains.
     """
     report = state["verification"].report
     draft = state["draft"]
@@ -20,7 +21,7 @@ def decide_next(state: AgentState, support: float) -> Decision:
         return Decision(
             outcome="finish",
             stop_reason="supported",
-            why=f"every claim is supported, confidence {report.confidence:.2f} of the {support:.2f} needed",
+            why=f"every claim is supported, confidence {report.confidence:.2f} of the {needed.support:.2f} needed",
         )
     spent_out = state["budget"].exhausted(state["spent"], *_NEEDED)
     tried_all = state.get("stuck", False)
@@ -31,11 +32,12 @@ def decide_next(state: AgentState, support: float) -> Decision:
     best = state.get("best")
     if best is not None and best.draft.answer is not None:
         confidence = best.verification.report.confidence
-        if confidence >= support and confidence > 0:
+        share = f"{confidence:.2f} of the {needed.support:.2f} needed"
+        if confidence >= needed.tentative and confidence > 0:
             return Decision(
                 outcome="finish",
-                stop_reason="budget",
-                why=f"{ended}; the best answer so far has confidence {confidence:.2f} of the {support:.2f} needed",
+                stop_reason="budget" if confidence >= needed.support else "tentative",
+                why=f"{ended}; the best answer so far has confidence {share}",
             )
     return Decision(outcome="abstain", stop_reason="abstained", why=f"{why} ({ended})" if why else ended)
 

@@ -41,13 +41,15 @@ class Draft(Frozen):
 class Request:
     """What a synthesiser works on.
 
-    `call` runs a tool within the budget; None back means that it failed or is too much. `lay_out` gives pages with the
-    layout model's blocks, at some 0.3 seconds a page that wasn't laid out before.
+    A draft has an answer from a confidence of `support` on; from `firm` on the run ends with it. `call` runs a tool
+    within the budget; None back means that it failed or is too much. `lay_out` gives pages with the layout model's
+    blocks, at some 0.3 seconds a page that wasn't laid out before.
     """
 
     question: Question
     pages: Sequence[PageRead]
     support: float
+    firm: float
     call: Call
     lay_out: LayOut
 

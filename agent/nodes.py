@@ -132,9 +132,16 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
         return await asyncio.to_thread(lambda: {ref: runtime.pages.laid_out(ref) for ref in refs})
 
     reads = await asyncio.to_thread(page_reads, runtime.pages, state.get("hits", ()), state.get("read", ()))
-    support = runtime.settings.tasks.of(state["plan"].task).support
+    needed = runtime.settings.tasks.of(state["plan"].task)
     draft = await runtime.synthesizer.synthesise(
-        Request(question=state["question"], pages=reads, support=support, call=call, lay_out=lay_out)
+        Request(
+            question=state["question"],
+            pages=reads,
+            support=needed.tentative,
+            firm=needed.support,
+            call=call,
+            lay_out=lay_out,
+        )
     )
     evidence = await locate(draft.quotes, executor, context)
     facts = fact_records(draft, evidence)
@@ -201,7 +208,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
             draft=draft,
             facts=facts,
             evidence=state.get("evidence", ()),
-            support=runtime.settings.tasks.of(state["plan"].task).support,
+            needed=runtime.settings.tasks.of(state["plan"].task),
         )
         verification = await runtime.verifier.verify(case)
     runtime.trace.append("claims", "verify", verification.model_dump(mode="json"))
@@ -214,7 +221,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
 
 async def decide(state: AgentState, runtime: Runtime) -> AgentState:
     """Finish, replan or abstain; a replan is charged here."""
-    decision = decide_next(state, runtime.settings.tasks.of(state["plan"].task).support)
+    decision = decide_next(state, runtime.settings.tasks.of(state["plan"].task))
     runtime.trace.append("decision", "decide", decision.model_dump())
     return {"decision": decision, "spent": Usage(replans=1 if decision.outcome == "replan" else 0)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import get_args
 
 import numpy as np
 
+from agent.listing.lists import NEEDS_EYES
 from agent.matching import terms
 from agent.question import Question
 from agent.ranking import WANTED, Scored, wanted_values
@@ -21,9 +23,14 @@ _LETTERS = 1600
 _NEAR = 0.4
 _KEPT = 12
 _ENDS = ".!?。！？；;:："
+_CURRENCY = r"(?:dollars|pounds|euros|yuan|yen|francs)\b"
+_SCALE = re.compile(
+    rf"\s?(?:%|per ?cent\b|(?:thousand|million|billion|trillion)\b(?:\s{_CURRENCY})?|{_CURRENCY})"
+    r"|[十百千万萬亿億]*(?:美元|人民币|人民幣|日元|英镑|英鎊|欧元|歐元|元)|[十百千万萬亿億]+"
+)
 _TYPES = get_args(AnswerType)
-_ONE_OF_SEVERAL = 0.5
-"""What the probability is worth of one thing where several are wanted."""
+_ONE_OF_SEVERAL, _UNSEEN = 0.5, 0.4
+"""What the probability is worth of one thing where several are wanted, and of words about what only eyes can see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,11 @@ class ProseReader:
             return None
         with self._reading:
             right = self._reader.right_over_pages(read.reading, read.found)
-        return ProseAnswer(read.text, read.best, right * (_ONE_OF_SEVERAL if question.answer_type == "list" else 1.0))
+        if question.answer_type == "list":
+            right *= _ONE_OF_SEVERAL
+        if NEEDS_EYES.search(question.text):
+            right *= _UNSEEN
+        return ProseAnswer(read.text, read.best, right)
 
     def read(self, question: Question, ranked: Sequence[Scored]) -> ReadWords | None:
         """The best words in the best units of running text, those of the wanted type first; None without such text."""
@@ -81,7 +92,12 @@ class ProseReader:
             return None
         chosen = next((number for number, text in enumerate(words) if fits(question, text)), 0)
         best = units[places[chosen]]
-        return ReadWords(words[chosen], best, reading, _found(question, ranked, best, words[chosen], reading, chosen))
+        return ReadWords(
+            _with_scale(words[chosen], best.unit.text),
+            best,
+            reading,
+            _found(question, ranked, best, words[chosen], reading, chosen),
+        )
 
 
 def _found(
@@ -142,6 +158,12 @@ def joined(units: Sequence[Scored], chinese: bool) -> tuple[str, list[int]]:
         paragraph += "" if chinese else " "
         ends.append(len(paragraph))
     return paragraph, ends
+
+
+def _with_scale(text: str, unit: str) -> str:
+    """Words that end in a number with what belongs to it: its scale and its currency."""
+    found = _SCALE.match(unit, unit.find(text) + len(text)) if text[-1:].isdigit() and text in unit else None
+    return text + found.group().rstrip() if found else text
 
 
 def _trimmed(span: Span, unit: str) -> str:

@@ -20,21 +20,26 @@ Granularity = Literal["block", "focus"]
 
 
 class TaskSettings(Settings):
-    """What holds for one kind of question. `support` is the confidence below which no answer is given."""
+    """What holds for one kind of question.
+
+    `support` is the confidence from which an answer is final. When there is nothing more to try, what is less sure is a
+    tentative answer from `tentative` on, and no answer below that.
+    """
 
     tool_calls: Count
     support: Share
+    tentative: Share = 0.12
 
 
 class TasksSettings(Settings):
     """Tool-call caps and support thresholds by task."""
 
-    ocr: TaskSettings = TaskSettings(tool_calls=3, support=0.24)
-    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.27)
-    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.27)
-    knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.36)
-    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.27)
-    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.3)
+    ocr: TaskSettings = TaskSettings(tool_calls=3, support=0.24, tentative=0.1)
+    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.27, tentative=0.12)
+    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.27, tentative=0.12)
+    knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.36, tentative=0.2)
+    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.27, tentative=0.12)
+    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.3, tentative=0.12)
 
     def of(self, task: Task) -> TaskSettings:
         """The settings of one task."""

@@ -74,7 +74,7 @@ class ExtractiveSynthesizer:
 
 async def _worked_out(request: Request, ranked: Sequence[Scored]) -> Draft | None:
     """What is counted over all pages, calculated, or the most of something: nothing else can answer such questions."""
-    question, support = request.question, request.support / RULES_TRUST
+    question, support = request.question, request.firm / RULES_TRUST
     if asked_of_inventory(question) is not None and (draft := await count_draft(request, ranked)) is not None:
         return draft
     found = operands(question, ranked, support)

@@ -12,7 +12,7 @@ from tools.types import Evidence, Region
 Task = Literal["ocr", "translation", "reasoning_qa", "knowledge_qa", "linguistic_qa", "document_qa"]
 AnswerType = Literal["number", "percent", "money", "date", "name", "yes_no", "list", "count", "text"]
 Verdict = Literal["supported", "contradicted", "unsupported"]
-StopReason = Literal["supported", "abstained", "budget"]
+StopReason = Literal["supported", "tentative", "abstained", "budget"]
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 

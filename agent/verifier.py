@@ -10,6 +10,7 @@ from typing import Protocol
 from agent.checks import Check, check_claim
 from agent.draft import Draft
 from agent.question import Question
+from agent.settings import TaskSettings
 from agent.types import Claim, EvidenceReport, Fact
 from retrieval.types import Frozen
 from tools.types import Evidence
@@ -32,7 +33,7 @@ class Case:
     draft: Draft
     facts: Sequence[Fact]
     evidence: Sequence[Evidence]
-    support: float
+    needed: TaskSettings
 
 
 class Verifier(Protocol):
@@ -138,8 +139,8 @@ def _report(case: Case, claims: Sequence[Claim]) -> EvidenceReport:
         unsupported_rate=shares["unsupported"],
         contradicted_rate=shares["contradicted"],
         confidence=round(confidence, 3),
-        needs_more_evidence=shares["supported"] < 1 or confidence < case.support,
-        abstain=confidence < case.support,
+        needs_more_evidence=shares["supported"] < 1 or confidence < case.needed.support,
+        abstain=confidence < case.needed.tentative,
         missing=draft.missing,
     )
 

@@ -69,6 +69,9 @@ def show_trajectory(trajectory: Trajectory, console: Console, page_of: PageOf, *
         _show_abstention(trajectory, console, page_of)
     else:
         console.print(Text(harmless(trajectory.answer or ""), style="bold"))
+    if trajectory.stop_reason == "tentative":
+        sure = "" if trajectory.confidence is None else f", {trajectory.confidence:.0%} likely to be right"
+        console.print(Text(f"Tentative{sure}: check it against its source.", style="yellow"))
     if trajectory.facts and not trajectory.abstained:
         console.print()
         for number, fact in enumerate(trajectory.facts, 1):
@@ -129,7 +132,7 @@ def _run_line(trajectory: Trajectory, seconds: float | None) -> str:
     parts = [
         f"answered in {usage.seconds:.1f} s{whole}",
         counted(usage.tool_calls, "tool call"),
-        f"question covered {trajectory.report.confidence:.0%}",
+        f"confidence {trajectory.confidence or 0:.0%}",
     ]
     partial = [f"{s.name.replace('_', ' ')} for {s.ready:.0%}" for s in trajectory.signals if s.ready < 1]
     if partial:

@@ -67,7 +67,7 @@ def mmlongbench_doc(
             collection=session.collection,
             agent=None if retrieval_only else session.agent(),
             progress=session.progress,
-            threshold=session.profile.agent.tasks.document_qa.support,
+            threshold=session.profile.agent.tasks.document_qa.tentative,
         )
         if summary.failed:
             session.progress.note(

@@ -26,7 +26,7 @@ def test_a_short_answer_is_taken_from_its_page(
 ) -> None:
     trajectory = agent_over(report, tmp_path).ask(question, SCOPE)
     assert trajectory.answer == answer
-    assert trajectory.stop_reason == "supported"
+    assert trajectory.stop_reason in ("supported", "tentative")
     assert [p.ref.page for p in trajectory.pages] == [number]
     assert all(claim.verdict == "supported" for claim in trajectory.claims)
 
@@ -85,7 +85,8 @@ def test_the_region_on_a_vertical_page_is_the_column(tmp_path: Path) -> None:
 
 def test_a_sentence_that_runs_over_lines_is_quoted_whole(report: Book, tmp_path: Path) -> None:
     trajectory = agent_over(report, tmp_path).ask("What does Lindale Ferries carry between the banks?", SCOPE)
-    assert trajectory.answer == "Lindale Ferries carries passengers between the two banks of the Ouse estuary."
+    (fact,) = trajectory.facts
+    assert fact.text == "Lindale Ferries carries passengers between the two banks of the Ouse estuary."
 
 
 def test_retrieved_pages_and_signals_are_in_the_trajectory(report: Book, tmp_path: Path) -> None:

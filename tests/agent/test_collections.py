@@ -23,7 +23,7 @@ def asked(path: Path, root: Path) -> tuple[Agent, Scope]:
     [
         ("How many apple trees does the orchard hold?", "312", 1),
         ("Who planted trees in 1996?", "Edith Marlow", 1),
-        ("How deep does the deeper well reach?", "The deeper one reaches 43 metres.", 3),
+        ("How deep does the deeper well reach?", "43 metres", 3),
     ],
 )
 def test_an_english_pdf_is_answered(english_pdf: Path, tmp_path: Path, question: str, answer: str, number: int) -> None:

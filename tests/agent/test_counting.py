@@ -51,7 +51,7 @@ async def counted(text: str, book: Book = MANUAL, *, support: float = 0.3) -> Dr
     async def lay_out(refs: Sequence[PageRef]) -> dict[PageRef, Page]:
         return {ref: book.laid_out(ref) for ref in refs}
 
-    request = Request(question=question, pages=reads, support=support, call=call, lay_out=lay_out)
+    request = Request(question=question, pages=reads, support=support, firm=support, call=call, lay_out=lay_out)
     return await count_draft(request, rank_units(question, reads))
 
 

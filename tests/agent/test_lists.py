@@ -55,7 +55,7 @@ def listed(text: str, book: Book = REPORT, *, support: float = 0.3) -> Draft | N
     async def lay_out(refs: Sequence[PageRef]) -> dict[PageRef, Page]:
         return {ref: book.laid_out(ref) for ref in refs}
 
-    request = Request(question=question, pages=reads, support=support, call=call, lay_out=lay_out)
+    request = Request(question=question, pages=reads, support=support, firm=support, call=call, lay_out=lay_out)
     return list_draft(request, rank_units(question, reads))
 
 

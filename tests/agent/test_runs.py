@@ -89,7 +89,9 @@ def test_the_best_answer_is_given_when_the_budget_ends(report: Book, tmp_path: P
 
 
 def test_a_weak_answer_is_kept_as_candidate_when_the_budget_ends(report: Book, tmp_path: Path) -> None:
-    strict = AgentSettings.model_validate({"tasks": {"document_qa": {"tool_calls": 12, "support": 1.0}}})
+    strict = AgentSettings.model_validate(
+        {"tasks": {"document_qa": {"tool_calls": 12, "support": 1.0, "tentative": 0.9}}}
+    )
     agent = agent_over(report, tmp_path, settings=strict)
     trajectory = agent.ask("What was the ticket revenue of the Lindale group in 2021?", SCOPE)
     assert trajectory.answer is None
