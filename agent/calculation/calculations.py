@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from agent.calculation.comparisons import Comparison, comparison_of
 from agent.calculation.formulas import Formula, accounts_in, definitions_of, formula_of
 from agent.calculation.ledger import Entry, Ledger
 from agent.calculation.operands import Operands
-from agent.matching import terms
+from agent.matching import question_terms, terms
 from agent.question import Question
 from agent.ranking import Scored
 from agent.reading import Unit
@@ -23,6 +24,7 @@ from agent.values import years
 from tools.arithmetic import Scale
 
 _TRIED = 12
+_LONGEST_RANK = 3
 _SCALE_WORDS: dict[str, Scale] = {
     "thousand": "thousand",
     "million": "million",
@@ -44,6 +46,14 @@ _SAID_ANYWAY = frozenset(
 _NO_AMOUNT = frozenset(("date", "name", "yes_no"))
 _ALIGNED = 0.5
 """How much better two cells are to compare that share their column or their row."""
+_MEASURES = frozenset(
+    terms(
+        "accuracy score performance result percentage percent value number amount rate share proportion dataset group"
+        " category bar point level count figure"
+    )
+)
+"""Words of a subject that say how it is measured, which a table needn't."""
+_HAN_MEASURES = re.compile(r"数量|数值|比例|金额|总额")
 _TIMES = frozenset(
     terms("january february march april may june july august september october november december year ended fiscal")
 )
@@ -191,7 +201,9 @@ def _everywhere(ranked: Sequence[Scored]) -> set[str]:
 
 def _compared(question: Question, comparison: Comparison, ranked: Sequence[Scored], support: float) -> Operands | None:
     """The cells of two subjects: in two rows, in two columns of one row, or on two pages."""
-    subjects = {own: frozenset(terms(own)) for own in (comparison.first, comparison.second)}
+    subjects = {
+        own: frozenset(question_terms(_HAN_MEASURES.sub(" ", own))) for own in (comparison.first, comparison.second)
+    }
     found: dict[str, CellPick] = {}
     # The subject that says more says what is compared; the other one may only name another row, or another column.
     for own, other in sorted(zip(subjects, reversed(subjects), strict=True), key=lambda pair: -len(subjects[pair[0]])):
@@ -237,21 +249,35 @@ def _subject_cell(
     row has something else.
     """
     # Of two subjects, the total may be what is compared.
-    drop = (others - subject) | (OPERATION_TERMS - set(terms("total")))
-    kept = {term for term in question.terms if term not in drop} | subject
+    unsaid = _unsaid(question, ranked)
+    drop = (others - subject) | (OPERATION_TERMS - set(terms("total"))) | unsaid
+    kept = {term for term in question.terms if term not in drop} | (subject - unsaid & _MEASURES)
     asked = question.model_copy(update={"answer_type": "number", "terms": tuple(sorted(kept))})
-    for pick in cell_picks(asked, ranked, drop=drop - subject)[:_TRIED]:
-        absent = subject - set(question.years) - _address(pick)
-        if (
-            not is_number(pick.cell.text)
-            or pick.match < _MATCH
-            or absent == subject
-            or absent & set(pick.scored.missing)
-        ):
+    named, rank = (subject - _MEASURES) or subject, _rank(subject)
+    picks = cell_picks(asked, ranked, drop=drop - named)
+    if rank is not None:
+        picks, named = [pick for pick in picks if re.match(rf"\W?{rank}\b", pick.unit.label)], frozenset((rank,))
+    for pick in picks[:_TRIED]:
+        absent = named - set(question.years) - _address(pick)
+        if not is_number(pick.cell.text) or pick.match < _MATCH or absent == named or absent & set(pick.scored.missing):
             continue
         if not (amounts and "%" in pick.cell.text and any("%" not in cell.text for cell in pick.unit.cells)):
             return pick
     return None
+
+
+def _unsaid(question: Question, ranked: Sequence[Scored]) -> frozenset[str]:
+    """What no page says of how things are measured; of a Chinese question any term, since pairs of characters straddle
+    its words and what it compares.
+    """
+    nowhere = frozenset.intersection(*(frozenset(item.missing) for item in ranked))
+    return nowhere if question.language == "zh" else nowhere & _MEASURES
+
+
+def _rank(subject: frozenset[str]) -> str | None:
+    """The number of a subject that is called by its rank ("rank 19")."""
+    numbers = [term for term in subject if term.isdigit() and len(term) <= _LONGEST_RANK]
+    return numbers[0] if "rank" in subject and len(numbers) == 1 else None
 
 
 def _row_terms(pick: CellPick) -> frozenset[str]:

@@ -10,8 +10,18 @@ from agent.question import Question, question_body
 from agent.values import years
 from tools.arithmetic import Operation
 
-_END = r"(?=\s+(?:in|for|during|on|at|as of|from|of)\s+(?:the )?(?:fiscal |year |19|20|FY)|[?.]|,? (?:in|during) \d|$)"
+_TRIMMED = re.compile(
+    r"^there (?:are |were )?(?:for|in|of|at|on)? |\s+(?:ha[sd]|have|do|does|did|is|are)$", re.IGNORECASE
+)
+_TAIL = re.compile(r"\s(?:on|in|for|at|during|among|within|across)\s(?!general\b|total\b).+$", re.IGNORECASE)
+_WORK = r"(?:survey|report|table|figure|chart|document|paper|slides?|study|project|graph|presentation)"
+_END = (
+    r"(?=\s+(?:in|for|during|on|at|as of|from|of)\s+(?:the )?(?:fiscal |year |19|20|FY)"
+    rf"|\s+(?:in|from|on|of|according to|based on)\s+(?:(?:the|this)\s[^?.]*?{_WORK}\b|{_WORK} \d)"
+    r"|[?.]|,? (?:in|during) \d|$)"
+)
 _A = r"(?:the )?(?P<a>(?:(?!\bbetween\b)[^?,;]){2,80}?)"
+_FIRST_B = r"(?:the )?(?P<b>[^,?;]{2,80}?)"
 _B = rf"(?:the |that of )?(?P<b>[^?,;]{{2,80}}?){_END}"
 
 
@@ -25,10 +35,15 @@ class Comparison:
     percent: bool = False
 
 
-_MORE = r"\bhow (?:much|many) (?:more|higher|greater|larger|longer)\b"
-_LESS = r"\bhow (?:much|many) (?:less|lower|fewer|smaller|shorter)\b"
+_POINTS = r"(?:(?:percent(?:age)? )?points? |percent |% )?"
+_GREATER = r"(?:more|higher|greater|larger|longer|bigger|older|taller|faster|heavier)"
+_SMALLER = r"(?:less|lower|fewer|smaller|shorter|younger|slower|lighter)"
+_MORE = rf"\bhow (?:much|many) {_POINTS}{_GREATER}\b"
+_LESS = rf"\bhow (?:much|many) {_POINTS}{_SMALLER}\b"
 _VERB = r".*?\b(?:is|was|are|were|did|does|do|has|have)"
-_THAN = r"(?:than|compared (?:to|with))"
+_VERSUS = r"(?:(?:as |when )?compar(?:ed|ing) (?:to|with)|in comparison (?:to|with)|relative to|versus|vs\.?|against)"
+_THAN = rf"(?:than|{_VERSUS})"
+_BY = r"\bby (?:how (?:much|many)|what)\b[^?]{0,40}?\b(?:is|was|are|were|did|does|do|has|have)"
 _PART = r"(?:percentage|percent|%|proportion|share|fraction)"
 _HAN = r"(?P<a>[^，。？,]{2,20}?)"
 _HAN_B = r"(?P<b>[^，。？,]{2,20}?)"
@@ -52,10 +67,29 @@ _FORMS: tuple[_Form, ...] = (
     _form(rf"\bpercent(?:age)? (?:difference|change)\b.*?\bbetween {_A} and {_B}", "growth"),
     _form(rf"\bratio (?:of|between) {_A} (?:to|and) {_B}", "ratio", swapped=True),
     _form(
-        rf"\b(?:difference|gap|spread)\b.*?\bbetween {_A} (?:and|(?:as )?compared (?:to|with)) {_B}",
+        rf"\b(?:difference|gap|spread)\b.*?\bbetween {_A} (?:and|{_VERSUS}) {_B}",
         "difference",
         swapped=True,
     ),
+    _form(rf"\bgap (?:of|in|for|from) {_A} (?:and|to|{_VERSUS}) {_B}", "difference", swapped=True),
+    _form(
+        rf"\bdifference (?:in|of) [^,?]{{2,60}}? (?:of|for|from) {_A} (?:and|to|{_VERSUS}) {_B}",
+        "difference",
+        swapped=True,
+    ),
+    _form(rf"{_BY} {_A} (?:exceed|surpass|outperform|outnumber|beat)(?:s|ed|es)? {_B}", "difference", swapped=True),
+    _form(rf"{_BY} {_A} {_GREATER} {_THAN} {_B}", "difference", swapped=True),
+    _form(rf"{_BY} {_A} {_SMALLER} {_THAN} {_B}", "difference"),
+    _form(
+        rf"\bcompar(?:ed|ing) (?:to|with) {_FIRST_B}, {_MORE}{_VERB} {_A} (?:have|has|had|get|got)?\s*[?.]",
+        "difference",
+        swapped=True,
+    ),
+    _form(
+        rf"\bcompar(?:ed|ing) (?:to|with) {_FIRST_B}, {_LESS}{_VERB} {_A} (?:have|has|had|get|got)?\s*[?.]",
+        "difference",
+    ),
+    _form(rf"^what (?:is|was|are|were) {_A} minus {_B}", "difference", swapped=True),
     _form(rf"{_MORE}{_VERB} {_A} {_THAN} {_B}", "difference", swapped=True),
     _form(rf"{_LESS}{_VERB} {_A} {_THAN} {_B}", "difference"),
     _form(rf"{_MORE}(?! than) {_A} {_THAN} {_B}", "difference", swapped=True),
@@ -74,9 +108,9 @@ _FORMS: tuple[_Form, ...] = (
         percent=True,
     ),
     _form(rf"\b(?:is|was|are|were) {_A} as an? {_PART} of {_B}", "ratio", swapped=True, percent=True),
-    _form(rf"{_HAN}[与和]{_HAN_B}(?:之间)?的?(?:差额?|相差)", "difference", swapped=True),
-    _form(rf"{_HAN}比{_HAN_B}(?:多|高|大)(?:多少|出)", "difference", swapped=True),
-    _form(rf"{_HAN}比{_HAN_B}(?:少|低|小)(?:多少)?", "difference"),
+    _form(rf"{_HAN}[与和跟同]{_HAN_B}(?:之间)?的?(?:相差|差额?|差距|差异|差值)", "difference", swapped=True),
+    _form(rf"{_HAN}比{_HAN_B}(?:要|共)?[多高大长](?:了|出)?(?:多少|几|出|$|？)", "difference", swapped=True),
+    _form(rf"{_HAN}比{_HAN_B}(?:要|共)?[少低小短](?:了)?(?:多少|几|$|？)", "difference"),
     _form(rf"{_HAN}[与和]{_HAN_B}(?:之和|的?总和|合计|一共|共计)", "sum"),
     _form(rf"{_HAN}占{_HAN_B}的?(?:比例|比重|百分比|百分之)", "ratio", swapped=True, percent=True),
     _form(rf"{_HAN}是{_HAN_B}的?(?:几倍|多少倍)", "ratio", swapped=True),
@@ -88,9 +122,12 @@ def comparison_of(question: Question) -> Comparison | None:
     body = question_body(question.text)
     for form in _FORMS:
         for match in form.pattern.finditer(body):
-            a, b = (re.sub(r"[’']s\b", "", match[name]).strip() for name in ("a", "b"))
+            a, b = (_TRIMMED.sub("", re.sub(r"[’']s\b", "", match[name])).strip() for name in ("a", "b"))
             if not (_is_subject(a) and _is_subject(b)):
                 continue
+            if not _TAIL.search(a) and (tail := _TAIL.search(b)) is not None and _is_subject(b[: tail.start()]):
+                # "How much higher is A than B on X": X holds for both.
+                b = b[: tail.start()].strip()
             percent = form.percent or (form.operation == "ratio" and question.answer_type == "percent")
             return Comparison(form.operation, *((b, a) if form.swapped else (a, b)), percent)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from agent.values import years
 from retrieval.types import BBox, Page
@@ -17,6 +18,10 @@ _SIGN = re.compile(r"[$€£¥￥%％()\s]+")
 _LAST_SIGN = re.compile(r"(?<=[\d)%—–-])\s*[$€£¥￥]+$")
 _BETWEEN_NUMBERS = re.compile(r"[$€£¥￥()%\s–—−-]*")
 _NUMBER = re.compile(r"[$€£¥￥]?\s?[(–—−-]*\s?\d[\d,.]*\s?[%)]*|[–—]")
+BAND = re.compile(
+    r"[$€£¥]?\d[\d,.]*\s?[KkMm]?\s?[-–—]\s?[$€£¥]?\d[\d,.]*[KkMm]?|[$€£¥]?\d[\d,.]*[KkMm]?\s?\+|[<>≤≥]\s?[$€£¥]?\d[\d,.]*[KkMm]?"
+)
+"""A range that a row is about, such as an age or an income: "65-69", "80+", "<$30,000"."""
 _YEARS = re.compile(r"(?:(?:FY\s?|Fiscal\s)?(?:19|20)\d{2}[AE]?[\s,|]*){2,}", re.IGNORECASE)
 _APART = re.compile(r"\s{2,}|\t")
 
@@ -55,6 +60,12 @@ def is_value(text: str) -> bool:
 def has_number(text: str) -> bool:
     """Whether a piece is a value with a digit."""
     return is_value(text) and any(char.isdigit() for char in text)
+
+
+def is_band(text: str) -> bool:
+    """Whether a piece is a range that rises, or one with an open end."""
+    ends = [Decimal(end.replace(",", "").rstrip(".")) for end in re.findall(r"\d[\d,.]*", text)]
+    return BAND.fullmatch(text) is not None and (len(ends) == 1 or ends[0] < ends[1])
 
 
 def visual_rows(page: Page, lines: Iterable[int]) -> list[list[int]]:
@@ -106,7 +117,7 @@ def _split(page: Page, index: int) -> list[Piece]:
     whole = Piece(text, index, box.x1, box.x2, box.y1, box.y2)
     if _YEARS.fullmatch(text):
         spans = [match.span() for match in re.finditer(r"(?:FY\s?|Fiscal\s)?\d{4}[AE]?", text, re.IGNORECASE)]
-    elif len(numbers := _numbers(text)) > 1 and not years(text):
+    elif len(numbers := _numbers(text)) > 1 and not years(text) and not is_band(text):
         spans = numbers
     elif _APART.search(text) and len(text) < 120:
         stops = [0, *(edge for match in _APART.finditer(text) for edge in match.span()), len(text)]

@@ -65,7 +65,7 @@ def _row_heads(row: Strip, columns: Sequence[Column]) -> list[str]:
     pitch = (columns[-1].right - columns[0].left) / len(columns)
     pieces = [piece for piece in row if piece.right > columns[0].left - 0.5 * pitch]
     inside = [piece for piece in pieces if piece.left > columns[0].left - 1.2 * pitch]
-    if len(inside) == len(columns) > 1:
+    if len(inside) == len(columns) > 1 and _in_order(inside, columns):
         return [piece.text for piece in inside]
     found = [""] * len(columns)
     free = []
@@ -82,6 +82,16 @@ def _row_heads(row: Strip, columns: Sequence[Column]) -> list[str]:
         if not found[near] and abs(columns[near].centre - piece.centre) < 0.5 * pitch:
             found[near] = piece.text
     return found
+
+
+def _in_order(pieces: Sequence[Piece], columns: Sequence[Column]) -> bool:
+    """Whether each head may stand over the column at its place: not when the first one ends before its column begins,
+    and most of the others stand over another one.
+    """
+    if pieces[0].right >= columns[0].left:
+        return True
+    apart = sum(piece.shared(c.left, c.right) <= 0 for piece, c in zip(pieces, columns, strict=True))
+    return apart <= len(columns) // 2
 
 
 def _spread(pieces: Sequence[Piece], columns: Sequence[Column], found: list[str], pitch: float) -> None:

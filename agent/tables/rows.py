@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.tables.grid import CELL, Piece, Strip, has_number, is_value, strip, visual_rows
+from agent.tables.grid import CELL, Piece, Strip, has_number, is_band, is_value, strip, visual_rows
 from agent.tables.heads import Column, columns_of, heads_of, place_of
 from agent.tables.labels import Sections, continues, joins
 from agent.tables.scales import UNIT_NOTE
@@ -21,6 +21,7 @@ _KEYED = re.compile(r"(?P<label>[^\W\d_][^:：]{1,60})[:：]\s*(?P<value>\S.{0,2
 _LEADERS = re.compile(r"(?:(?:\s*[.…_]){3,}[\s$€£¥]*|\s*\((?:\d{1,2}|[a-z])\))\s*$")
 _MARK = re.compile(r"\(?(?:\d|[a-z])\)|[*†‡]+")
 _LETTER = re.compile(r"[^\W\d_]")
+_RANK = re.compile(r"(?:#|No\.? ?)?\d{1,3}[.)]?", re.IGNORECASE)
 _INDENT = 0.05
 _MARK_GAP = 0.03
 _LONG_HEAD = 70
@@ -251,16 +252,31 @@ def _parse(row: Strip, zone: _Zone) -> _Parsed:
         return _inline(row[0], zone.block) or _keyed(row[0]) or _Parsed(row, ())
     if not zone.block:
         return _loose(row)
-    first = row[0]
-    lettered = _LETTER.search(first.text) is not None
-    if first.left > zone.left + _INDENT and not (lettered and any(has_number(piece.text) for piece in row)):
+    first, size = row[0], _label_size(row)
+    named = size > 1 or _LETTER.search(first.text) is not None or is_band(first.text)
+    if first.left > zone.left + _INDENT and not (named and any(has_number(piece.text) for piece in row)):
         return _Parsed((), row)
-    if not (lettered or years(first.text) or _is_date(first.text)):
+    if not size:
         return _Parsed((), row)
-    rest = row[1:]
-    if len(rest) > 1 and _MARK.fullmatch(rest[0].text) and rest[0].left - first.right < _MARK_GAP:
+    rest = row[size:]
+    if len(rest) > 1 and _MARK.fullmatch(rest[0].text) and rest[0].left - row[size - 1].right < _MARK_GAP:
         rest = rest[1:]
-    return _Parsed((first,), rest)
+    return _Parsed(row[:size], rest)
+
+
+def _label_size(row: Strip) -> int:
+    """How many pieces of a row in a table are its label: a name or date, a range that numbers follow ("Age", "65-69"),
+    a rank before a name; 0 where a row begins with a value.
+    """
+    first, second = row[0].text, row[1].text
+    numbers = any(has_number(piece.text) for piece in row[2:])
+    if is_band(first) and (numbers or has_number(second)):
+        return 1
+    if _RANK.fullmatch(first) and _LETTER.search(second) and not is_value(second) and numbers:
+        return 2
+    if _LETTER.search(first) or years(first) or _is_date(first):
+        return 2 if is_band(second) and numbers else 1
+    return 0
 
 
 def _loose(row: Strip) -> _Parsed:

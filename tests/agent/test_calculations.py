@@ -135,6 +135,11 @@ TRADE = Book(
     [
         ("What was the difference in cargo between Westquay and Seaham in 2021?", "1700"),
         ("How many more ships did Seaham have than Norby?", "112"),
+        ("How many more ships does Seaham have comparing to Norby?", "112"),
+        ("By how many ships did Seaham exceed Norby?", "112"),
+        ("What is the gap of cargo between Westquay and Seaham?", "1700"),
+        ("How many fewer ships did Norby have than Seaham?", "112"),
+        ("Compared to Norby, how many more ships did Seaham have?", "112"),
         ("What was the total of ships of Norby and Elmouth?", "22"),
         ("How many ports had more than 50 ships in 2021?", "2"),
         ("How many ports had less than 1,000 of cargo in 2021?", "2"),
@@ -211,6 +216,66 @@ def test_totals_of_two_rows_are_compared_where_the_total_is_asked_for(tmp_path: 
     book = Book(page(1, ("heading", "Compensation of directors"), ("table", table)), found=[[1]])
     question = "What is the difference between Mara Voss's total compensation as compared to Jon Marsh?"
     assert by_rules(book, tmp_path).ask(question, SCOPE).answer == "30"
+
+
+SCORES = Book(
+    page(
+        1,
+        (
+            "table",
+            [
+                "Method|MedQuiz|TimeQuiz",
+                "Base|35.5%|41.5%",
+                "Base + Search|39.6%|57.4%",
+                "Base + Search + Plan|42.8%|68.7%",
+                "Large|38.5%|45.6%",
+            ],
+        ),
+    ),
+    name="scores.pdf",
+    found=[[1]],
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How much higher is the accuracy of Base + Search compared to Base on TimeQuiz?", "15.9%"),
+        ("How much lower is the accuracy of Large on MedQuiz compared to TimeQuiz?", "7.1%"),
+        ("By how many percentage points is Large higher than Base on MedQuiz?", "3%"),
+    ],
+)
+def test_what_is_said_after_the_second_subject_holds_for_both(tmp_path: Path, question: str, answer: str) -> None:
+    assert by_rules(SCORES, tmp_path).ask(question, SCOPE).answer == answer
+
+
+def test_rows_are_addressed_by_their_rank(tmp_path: Path) -> None:
+    table = ["Rank|Singer|Volume|Share"]
+    singers = (
+        "Mara Voss|1,608|67%",
+        "Jon Marsh|1,250|71%",
+        "Ida Brook|1,178|52%",
+        "Lena Quay|940|40%",
+    )
+    table += [f"{number}|{singer}" for number, singer in enumerate(singers, 1)]
+    book = Book(page(1, ("heading", "The top albums"), ("table", table)), found=[[1]])
+    question = "What is the difference in volume between the rank 1 and rank 4 top albums?"
+    assert by_rules(book, tmp_path).ask(question, SCOPE).answer == "668"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("海港市和北岸市的船舶数量差距是多少？", "112"),
+        ("海港市的船舶比北岸市多多少？", "112"),
+        ("北岸市的船舶比海港市少了多少？", "112"),
+        ("海港市与北岸市的船舶相差多少？", "112"),
+    ],
+)
+def test_chinese_wordings_of_a_difference(tmp_path: Path, question: str, answer: str) -> None:
+    table = ["城市|船舶|货物", "海港市|120|3,400", "西码头市|95|5,100", "北岸市|8|260"]
+    book = Book(page(1, ("heading", "各城市港口统计"), ("table", table)), found=[[1]])
+    assert by_rules(book, tmp_path).ask(question, SCOPE).answer == answer
 
 
 def test_the_year_of_the_larger_value_is_named(tmp_path: Path) -> None:

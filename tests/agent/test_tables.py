@@ -165,3 +165,19 @@ def test_a_line_of_many_digits_or_signs_is_read_at_once(text: str) -> None:
         lines=(Line(text=text, bbox=BBox(x1=0.1, y1=0.1, x2=0.9, y2=0.12)),),
     )
     assert rows_of(page) == []
+
+
+def test_ranges_and_ranks_are_labels(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "users.pdf",
+        [(72, "Use of ferries by age and income")],
+        [(-300, "2013"), (-400, "2014")],
+        [(72, "Women"), (-300, "18"), (-400, "21")],
+        [(72, "18 -29"), (-300, "31"), (-400, "37")],
+        [(72, "65+"), (-300, "5"), (-400, "10")],
+        [(72, "$30,000 -$49,999"), (-300, "18"), (-400, "20")],
+    )
+    found = by_label(rows(tmp_path / "collection", path))
+    assert found["18 -29"] == {"2013": "31", "2014": "37"}
+    assert found["65+"] == {"2013": "5", "2014": "10"}
+    assert found["$30,000 -$49,999"] == {"2013": "18", "2014": "20"}
