@@ -64,8 +64,10 @@ def has_number(text: str) -> bool:
 
 def is_band(text: str) -> bool:
     """Whether a piece is a range that rises, or one with an open end."""
-    ends = [Decimal(end.replace(",", "").rstrip(".")) for end in re.findall(r"\d[\d,.]*", text)]
-    return BAND.fullmatch(text) is not None and (len(ends) == 1 or ends[0] < ends[1])
+    if BAND.fullmatch(text) is None:
+        return False
+    ends = [Decimal(end.replace(",", "")) for end in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
+    return len(ends) == 1 or ends[0] < ends[-1]
 
 
 def visual_rows(page: Page, lines: Iterable[int]) -> list[list[int]]:

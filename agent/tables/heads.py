@@ -86,12 +86,12 @@ def _row_heads(row: Strip, columns: Sequence[Column]) -> list[str]:
 
 def _in_order(pieces: Sequence[Piece], columns: Sequence[Column]) -> bool:
     """Whether each head may stand over the column at its place: not when the first one ends before its column begins,
-    and most of the others stand over another one.
+    and most stand over the column of another.
     """
     if pieces[0].right >= columns[0].left:
         return True
-    apart = sum(piece.shared(c.left, c.right) <= 0 for piece, c in zip(pieces, columns, strict=True))
-    return apart <= len(columns) // 2
+    places = [place_of(piece, columns) for piece in pieces]
+    return sum(place not in (None, number) for number, place in enumerate(places)) <= len(columns) // 2
 
 
 def _spread(pieces: Sequence[Piece], columns: Sequence[Column], found: list[str], pitch: float) -> None:

@@ -181,3 +181,15 @@ def test_ranges_and_ranks_are_labels(tmp_path: Path) -> None:
     assert found["18 -29"] == {"2013": "31", "2014": "37"}
     assert found["65+"] == {"2013": "5", "2014": "10"}
     assert found["$30,000 -$49,999"] == {"2013": "18", "2014": "20"}
+
+
+def test_heads_that_end_left_of_their_columns_belong_to_them_in_order(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "balance.pdf",
+        [(72, "Balance sheet of the ferries")],
+        [(-290, "2021"), (-390, "2020")],
+        [(72, "Cash"), (-330, "450"), (-430, "380")],
+        [(72, "Inventories"), (-330, "700"), (-430, "640")],
+        [(72, "Total assets"), (-330, "1,150"), (-430, "1,020")],
+    )
+    assert by_label(rows(tmp_path / "collection", path))["Cash"] == {"2021": "450", "2020": "380"}
