@@ -23,6 +23,7 @@ from agent.verifier import Case, Verifier, unverified
 from retrieval.types import Page, PageRef, Scope
 from tools.base import Pages, ToolContext, ToolResult
 from tools.registry import Registry
+from tools.types import Evidence
 
 NodeName = Literal["plan", "execute", "synthesise", "verify", "decide"]
 
@@ -125,8 +126,12 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     executor = _executor(state, runtime, "synthesise")
     context = _context(state, runtime)
 
+    worked_out: list[Evidence] = []
+
     async def call(tool: str, arguments: dict[str, Any]) -> ToolResult | None:
-        return await executor.call(tool, arguments, context, "the synthesiser needs it")
+        result = await executor.call(tool, arguments, context, "the synthesiser needs it")
+        worked_out.extend(result.evidence if result else ())
+        return result
 
     async def lay_out(refs: Sequence[PageRef]) -> dict[PageRef, Page]:
         return await asyncio.to_thread(lambda: {ref: runtime.pages.laid_out(ref) for ref in refs})
@@ -143,7 +148,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             lay_out=lay_out,
         )
     )
-    evidence = await locate(draft.quotes, executor, context)
+    evidence = (*await locate(draft.quotes, executor, context), *worked_out)
     facts = fact_records(draft, evidence)
     located = await asyncio.to_thread(_cited_lines, runtime.pages, draft)
     runtime.trace.append(

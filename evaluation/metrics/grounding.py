@@ -24,7 +24,9 @@ _EDGES = " \t.,;:!?。，；：！？\"'“”‘’()[]…"
 
 
 class Grounding(Frozen):
-    """Whether the cited regions hold what was sought, and the share of the page that each of them covers.
+    """Whether the cited regions hold what was sought, and the share of the page that each box covers.
+
+    Facts in several rows of one table cite one box.
 
     `held` is None where the rule can't tell: "yes" and "no" stand nowhere in the evidence, and a page may have gone.
     """
@@ -39,7 +41,8 @@ def grounding_of(trajectory: Trajectory, page_of: PageOf) -> Grounding:
     A region's text are the lines of its page whose centre lies in its block. Each value has to stand in one of them.
     A count is also held by all the things that were counted, where the trajectory cites as many.
     """
-    areas = tuple(region.block.area for region in trajectory.regions)
+    blocks = dict.fromkeys((region.page_ref, region.block) for region in trajectory.regions)
+    areas = tuple(block.area for _, block in blocks)
     pages = [page_of(region.page_ref) for region in trajectory.regions]
     if trajectory.answer is None or trajectory.plan.answer_type == "yes_no" or None in pages:
         return Grounding(held=None, areas=areas)
