@@ -8,7 +8,7 @@ from agent.matching import is_chinese
 from agent.question import Question
 from agent.reading import Unit
 from agent.tables.rows import Cell
-from agent.tables.scales import currency_of, excepts, of_shares, scale_word
+from agent.tables.scales import currency_of, excepts, measured_in, of_shares, scale_word
 
 _DANGLING = re.compile(
     r"^(?:it|they|this|these|that|those|he|she|such|its|their|his|her)\b|^(?:其|该|它|他|她|此|这)", re.IGNORECASE
@@ -66,5 +66,6 @@ def amount(unit: Unit, cell: Cell) -> str:
             sign = "" if re.search(r"[$€£¥￥]", text) else currency_of(note)
             shown = re.sub(r"^\((.*?)\s*\)$", r"-\1", text)
             shown = f"-{sign}{shown[1:]}" if shown.startswith("-") else f"{sign}{shown}"
-            return f"{shown}{'' if is_chinese(word) else ' '}{word}"
+            things = f" {measured_in(note)}" if measured_in(note) and not sign else ""
+            return f"{shown}{'' if is_chinese(word) else ' '}{word}{things}"
     return text

@@ -61,7 +61,7 @@ class ExtractiveSynthesizer:
         if (cell := cell_answer(question, ranked)) is not None:
             found.append(picked_draft(request, *cell, "cell"))
         picked = _picked(request, ranked)
-        certain = picked is not None and (picked.way == "cell" or _by_form(request))
+        certain = picked is not None and (picked.way == "cell" or _by_form(request) or _by_role(request))
         if picked is not None and certain:
             found.append(picked)
         prose = self._reader.answer(question, ranked) if self._reader and not _by_form(request) else None
@@ -88,6 +88,12 @@ def _by_form(request: Request) -> bool:
     """Whether the form of the answer is known, so that rules find it: one of two options, yes or no, an address."""
     question = request.question
     return bool(question.options) or question.answer_type == "yes_no" or asks_written_form(question)
+
+
+def _by_role(request: Request) -> bool:
+    """Whether rules find a name by the words for its role ("沈端為山長"), as they do in Chinese, classical or modern."""
+    question = request.question
+    return question.person and question.answer_type == "name" and question.language == "zh"
 
 
 def _picked(request: Request, ranked: Sequence[Scored]) -> Draft | None:

@@ -1,4 +1,4 @@
-"""Two subjects that a question sets side by side: a difference, a sum, a quotient or a share of one in the other."""
+"""Two subjects that a question sets side by side: a difference, a quotient or a share of one in the other."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tools.arithmetic import Operation
 _TRIMMED = re.compile(
     r"^there (?:are |were )?(?:for|in|of|at|on)? |\s+(?:ha[sd]|have|do|does|did|is|are)$", re.IGNORECASE
 )
-_TAIL = re.compile(r"\s(?:on|in|for|at|during|among|within|across)\s(?!general\b|total\b).+$", re.IGNORECASE)
+TAIL = re.compile(r"\s(?:on|in|for|at|during|among|within|across)\s(?!general\b|total\b).+$", re.IGNORECASE)
 _WORK = r"(?:survey|report|table|figure|chart|document|paper|slides?|study|project|graph|presentation)"
-_END = (
+END = (
     r"(?=\s+(?:in|for|during|on|at|as of|from|of)\s+(?:the )?(?:fiscal |year |19|20|FY)"
     rf"|\s+(?:in|from|on|of|according to|based on)\s+(?:(?:the|this)\s[^?.]*?{_WORK}\b|{_WORK} \d)"
     r"|[?.]|,? (?:in|during) \d|$)"
 )
 _A = r"(?:the )?(?P<a>(?:(?!\bbetween\b)[^?,;]){2,80}?)"
 _FIRST_B = r"(?:the )?(?P<b>[^,?;]{2,80}?)"
-_B = rf"(?:the |that of )?(?P<b>[^?,;]{{2,80}}?){_END}"
+_B = rf"(?:the |that of )?(?P<b>[^?,;]{{2,80}}?){END}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class Comparison:
     """The operation, its subjects as the calculator takes them ("b - a", "b / a"), and whether it is a percentage."""
 
     operation: Operation
-    first: str
-    second: str
+    subjects: tuple[str, ...]
     percent: bool = False
 
 
@@ -93,8 +92,6 @@ _FORMS: tuple[_Form, ...] = (
     _form(rf"{_MORE}{_VERB} {_A} {_THAN} {_B}", "difference", swapped=True),
     _form(rf"{_LESS}{_VERB} {_A} {_THAN} {_B}", "difference"),
     _form(rf"{_MORE}(?! than) {_A} {_THAN} {_B}", "difference", swapped=True),
-    _form(rf"\b(?:sum|total) of {_A} and {_B}", "sum"),
-    _form(rf"\bcombined {_A} and {_B}", "sum"),
     _form(
         rf"\b{_PART}(?: constitution)? (?:of|did|does|do) {_A} (?:among|out of|within|relative to|make up of|in)"
         rf" (?:the )?(?=total|all|overall){_B}",
@@ -111,7 +108,6 @@ _FORMS: tuple[_Form, ...] = (
     _form(rf"{_HAN}[与和跟同]{_HAN_B}(?:之间)?的?(?:相差|差额?|差距|差异|差值)", "difference", swapped=True),
     _form(rf"{_HAN}比{_HAN_B}(?:要|共)?[多高大长](?:了|出)?(?:多少|几|出|$|？)", "difference", swapped=True),
     _form(rf"{_HAN}比{_HAN_B}(?:要|共)?[少低小短](?:了)?(?:多少|几|$|？)", "difference"),
-    _form(rf"{_HAN}[与和]{_HAN_B}(?:之和|的?总和|合计|一共|共计)", "sum"),
     _form(rf"{_HAN}占{_HAN_B}的?(?:比例|比重|百分比|百分之)", "ratio", swapped=True, percent=True),
     _form(rf"{_HAN}是{_HAN_B}的?(?:几倍|多少倍)", "ratio", swapped=True),
 )
@@ -123,17 +119,17 @@ def comparison_of(question: Question) -> Comparison | None:
     for form in _FORMS:
         for match in form.pattern.finditer(body):
             a, b = (_TRIMMED.sub("", re.sub(r"[’']s\b", "", match[name])).strip() for name in ("a", "b"))
-            if not (_is_subject(a) and _is_subject(b)):
+            if not (is_subject(a) and is_subject(b)):
                 continue
-            if not _TAIL.search(a) and (tail := _TAIL.search(b)) is not None and _is_subject(b[: tail.start()]):
+            if not TAIL.search(a) and (tail := TAIL.search(b)) is not None and is_subject(b[: tail.start()]):
                 # "How much higher is A than B on X": X holds for both.
                 b = b[: tail.start()].strip()
             percent = form.percent or (form.operation == "ratio" and question.answer_type == "percent")
-            return Comparison(form.operation, *((b, a) if form.swapped else (a, b)), percent)
+            return Comparison(form.operation, (b, a) if form.swapped else (a, b), percent)
     return None
 
 
-def _is_subject(text: str) -> bool:
+def is_subject(text: str) -> bool:
     """Whether a text names more than a time."""
     dated = set(years(text)) | {term for term in terms(text) if term.isdigit()}
     return bool(set(terms(text)) - dated - set(terms("year fiscal period quarter month december january")))

@@ -24,6 +24,7 @@ _POWERS: tuple[tuple[re.Pattern[str], int], ...] = (
 )
 _WORDS = {9: "billion", 6: "million", 3: "thousand", 8: "亿", 4: "万"}
 _CURRENCY = re.compile(r"US\$|HK\$|NT\$|[$€£¥￥]|RMB|人民币")
+_MEASURED = re.compile(r"\b(?:thousands|millions|billions) of ((?:US |U\.S\. )?[a-z]+)", re.IGNORECASE)
 
 
 _EXCEPTION = re.compile(r"\bexcept\b|除外|另有", re.IGNORECASE)
@@ -48,6 +49,12 @@ def power_of(text: str) -> int:
 def scale_word(text: str) -> str:
     """How the scale that a note names is written after an amount ("million"); "" where it names none."""
     return _WORDS.get(power_of(text), "")
+
+
+def measured_in(text: str) -> str:
+    """What a note counts in thousands or millions ("in thousands of pounds"), "" where it says nothing."""
+    match = _MEASURED.search(text)
+    return match.group(1) if match else ""
 
 
 def currency_of(text: str) -> str:

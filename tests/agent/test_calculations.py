@@ -140,6 +140,10 @@ TRADE = Book(
         ("What is the gap of cargo between Westquay and Seaham?", "1700"),
         ("How many fewer ships did Norby have than Seaham?", "112"),
         ("Compared to Norby, how many more ships did Seaham have?", "112"),
+        ("What is the total number of ships of Seaham, Norby and Elmouth?", "142"),
+        ("How many ships did Norby and Elmouth have combined?", "22"),
+        ("What is the combined cargo of `Seaham` and `Elmouth`?", "4300"),
+        ("What was the average cargo of Seaham and Elmouth in 2021?", "2150"),
         ("What was the total of ships of Norby and Elmouth?", "22"),
         ("How many ports had more than 50 ships in 2021?", "2"),
         ("How many ports had less than 1,000 of cargo in 2021?", "2"),
@@ -270,9 +274,10 @@ def test_rows_are_addressed_by_their_rank(tmp_path: Path) -> None:
         ("海港市的船舶比北岸市多多少？", "112"),
         ("北岸市的船舶比海港市少了多少？", "112"),
         ("海港市与北岸市的船舶相差多少？", "112"),
+        ("海港市、西码头市和北岸市的船舶一共有多少？", "223"),
     ],
 )
-def test_chinese_wordings_of_a_difference(tmp_path: Path, question: str, answer: str) -> None:
+def test_chinese_wordings_of_differences_and_sums(tmp_path: Path, question: str, answer: str) -> None:
     table = ["城市|船舶|货物", "海港市|120|3,400", "西码头市|95|5,100", "北岸市|8|260"]
     book = Book(page(1, ("heading", "各城市港口统计"), ("table", table)), found=[[1]])
     assert by_rules(book, tmp_path).ask(question, SCOPE).answer == answer
