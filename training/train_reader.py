@@ -3,7 +3,7 @@
     python training/train_reader.py --english squad_v2.json --chinese cmrc.json cmrc_trial.json drcd.json
 
 Deterministic: fixed seeds, one thread order. The files that ship were trained on 383 paragraphs of SQuAD v2 (English)
-and 839 of CMRC 2018 and DRCD (Chinese), all CC BY-SA 4.0; the models hold statistics of words, no passages.
+and 839 of CMRC 2018 and DRCD (Chinese); `agent/reader/models/NOTICE.md` names the licences.
 """
 
 from __future__ import annotations
