@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from agent.calculation.accounts import accounts, plain_name, ratios
 from agent.calculation.aggregates import OPERATION_TERMS, aggregate
+from agent.calculation.bands import banded
 from agent.calculation.comparisons import comparison_of
 from agent.calculation.formulas import Formula, accounts_in, definitions_of, formula_of
 from agent.calculation.ledger import Entry, Ledger
@@ -67,6 +68,8 @@ def _operands(question: Question, ranked: Sequence[Scored], support: float) -> O
         return operands_of_subjects(question, comparison, ranked, support)
     total = total_of(question)
     if total is not None and (found := operands_of_subjects(question, total, ranked, support)) is not None:
+        return found
+    if (found := banded(question, ranked, support)) is not None:
         return found
     if (found := _account(question, Ledger(ranked), ranked)) is not None:
         return found

@@ -253,6 +253,21 @@ def test_what_is_said_after_the_second_subject_holds_for_both(tmp_path: Path, qu
     assert by_rules(SCORES, tmp_path).ask(question, SCOPE).answer == answer
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the total percentage of ferry users aged 50 or older in 2021?", "14%"),
+        ("What percentage of ferry users were over 65 in 2021?", "5%"),
+        ("What percentage of ferry users were under 30 in 2020?", "31%"),
+        ("What is the total percentage of ferry users below 50 in 2021?", "62%"),
+    ],
+)
+def test_ranges_beyond_a_bound_are_added_up(tmp_path: Path, question: str, answer: str) -> None:
+    table = ["Age|2020|2021", "18-29|31%|37%", "30-49|19%|25%", "50-64|6%|9%", "65+|3%|5%"]
+    book = Book(page(1, ("heading", "Ferry users by age"), ("table", table)), found=[[1]])
+    assert by_rules(book, tmp_path).ask(question, SCOPE).answer == answer
+
+
 def test_rows_are_addressed_by_their_rank(tmp_path: Path) -> None:
     table = ["Rank|Singer|Volume|Share"]
     singers = (
