@@ -21,6 +21,8 @@ from agent.types import AnswerType
 _SENTENCES = 8
 _LETTERS = 1600
 _NEAR = 0.4
+_SENTENCE = 4
+"""Terms of the shortest text in a table that may be a sentence; what is shorter heads a column."""
 _KEPT = 12
 _ENDS = ".!?。！？；;:："
 _CURRENCY = r"(?:dollars|pounds|euros|yuan|yen|francs)\b"
@@ -138,7 +140,8 @@ def running_text(ranked: Sequence[Scored]) -> list[Scored]:
     found: list[Scored] = []
     letters = 0
     for item in ranked[: 4 * _SENTENCES]:
-        if item.unit.cells or item.score < _NEAR * ranked[0].score:
+        head = item.unit.role == "table" and len(terms(item.unit.text)) < _SENTENCE
+        if item.unit.cells or head or item.score < _NEAR * ranked[0].score:
             continue
         letters += len(item.unit.text)
         if found and (len(found) == _SENTENCES or letters > _LETTERS):

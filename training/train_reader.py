@@ -1,6 +1,6 @@
 """Train the reader on SQuAD-format files and write its model files into `agent/reader/models/`.
 
-    python training/train_reader.py --english squad_v2.json --chinese cmrc.json cmrc_trial.json drcd.json
+    python training/train_reader.py --english squad_v2.json --chinese cmrc_trial.json cmrc.json drcd.json
 
 Deterministic: fixed seeds, one thread order. The files that ship were trained on 383 paragraphs of SQuAD v2 (English)
 and 839 of CMRC 2018 and DRCD (Chinese); `agent/reader/models/NOTICE.md` names the licences.
