@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from agent.matching import is_chinese
+from agent.tables.charts import bars_of
 from agent.tables.rows import Cell, Row, rows_of
 from agent.tables.scales import UNIT_NOTE
 from retrieval.types import BBox, Block, BlockKind, Frozen, Page, PageRef
@@ -43,6 +44,7 @@ class Unit(Frozen):
 def units_of(page: Page) -> tuple[Unit, ...]:
     """The units of a page in reading order. Headers and footers are units only on a page that holds nothing else."""
     rows = rows_of(page)
+    rows += bars_of(page, {i for row in rows for i in row.lines})
     # The layout model calls a single line at the top of a page a header; then it is the page's text.
     return _units(page, rows, furniture=False) or _units(page, rows, furniture=True)
 

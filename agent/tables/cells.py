@@ -26,7 +26,7 @@ _PERIODS = (
     ("year", re.compile(r"\b(?:(?:twelve|12) months|5[23] weeks|(?:fiscal|full) years?|fy|annual)|年度", re.I)),
 )
 _ASIDE = re.compile(
-    r",? \b(?:including|excluding|taking|defined as|respectively|according to|based on)\b", re.IGNORECASE
+    r",? \b(?:including|excluding|taking|defined as|respectively|according to|based on|whose)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[.!?。？！])\s*(?=[A-Z\u3400-\u9fff])")
 _BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）")

@@ -193,3 +193,29 @@ def test_heads_that_end_left_of_their_columns_belong_to_them_in_order(tmp_path: 
         [(72, "Total assets"), (-330, "1,150"), (-430, "1,020")],
     )
     assert by_label(rows(tmp_path / "collection", path))["Cash"] == {"2021": "450", "2020": "380"}
+
+
+def test_numbers_above_labels_are_read_as_bars(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "bars.pdf",
+        [(72, "Ferry users by where they live")],
+        [(200, "32%")],
+        [(300, "29%")],
+        [(100, "14%")],
+        [(98, "Rural"), (198, "Urban"), (294, "Suburban")],
+        leading=40,
+    )
+    found = [{cell.head: cell.text for cell in unit.cells} for unit in rows(tmp_path / "collection", path)]
+    assert {"Rural": "14%", "Urban": "32%", "Suburban": "29%"} in found
+
+
+def test_two_numbers_above_one_label_are_no_bar(tmp_path: Path) -> None:
+    path = draw(
+        tmp_path / "stack.pdf",
+        [(72, "Ferry users by where they live")],
+        [(100, "14%")],
+        [(100, "32%"), (200, "29%")],
+        [(98, "Rural"), (198, "Urban")],
+        leading=40,
+    )
+    assert not any(cell.head == "Rural" for unit in rows(tmp_path / "collection", path) for cell in unit.cells)
