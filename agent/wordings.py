@@ -36,6 +36,7 @@ _DATED = frozenset(("date", "year"))
 _SCALE = re.compile(
     r"(?<=\d)\s?(?:thousand|million|billion|trillion|mn|bn|百万|千万|[万亿]|[KMBkmb]\b)[元]?", re.IGNORECASE
 )
+_EACH = re.compile(r"\b(?:average|per|each|price)\b|平均|每", re.IGNORECASE)
 _NEAR = 40
 
 
@@ -54,6 +55,9 @@ def aligned(question: Question, sentence: str, answer: str) -> str:
     if not found and not own:
         found = [run for run in lists if run[0].kind not in _DATED and (kinds is None or run[-1].kind in kinds)]
         found = found if len(found) == 1 else []
+    if question.answer_type == "money" and found and not any(_has_money(run) for run in found):
+        # "How much did it spend on shares in 2020?" isn't answered by their number.
+        found = [run for run in lists if _has_money(run)] or found
     placed = [(run, place) for run in found if (place := _place(question, sentence, run, lists)) is not None]
     if not placed:
         return answer
@@ -80,6 +84,10 @@ def _alike(one: Value, other: Value) -> bool:
     if one.kind in _DATED or other.kind in _DATED:
         return one.kind in _DATED and other.kind in _DATED
     return one.kind == other.kind or one.kind == "number"
+
+
+def _has_money(run: Sequence[Value]) -> bool:
+    return any(value.kind == "money" for value in run)
 
 
 def _place(question: Question, sentence: str, run: Sequence[Value], lists: Sequence[Sequence[Value]]) -> int | None:
@@ -128,7 +136,8 @@ def _nearness(question: Question, sentence: str, run: Sequence[Value]) -> tuple[
     before = sentence[max(run[0].start - _NEAR, 0) : run[0].start]
     after = sentence[run[-1].stop : run[-1].stop + _NEAR // 2]
     near = 2 * len(wanted & set(terms(before))) + len(wanted & set(terms(after)))
-    return kinds is None or run[-1].kind in kinds, near, -run[0].start
+    each = _EACH.search(before) is not None and _EACH.search(question.text) is None
+    return not each and (kinds is None or run[-1].kind in kinds), near, -run[0].start
 
 
 def _member(sentence: str, run: Sequence[Value], place: int) -> str:

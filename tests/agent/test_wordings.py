@@ -22,6 +22,7 @@ FLEETS = "The fares of Norby, Seaham and Westquay Ferries were $3.1, $4.2 and $5
         ("What was the average price of the shares in 2021?", BOUGHT, "$48.20", "$64.10"),
         ("What was the average price of the shares in 2020?", BOUGHT, BOUGHT, "$48.20"),
         ("What did it pay in total in 2021?", BOUGHT, "$77 and $26 million", "$77 million"),
+        ("How much money did it pay for shares in 2020?", BOUGHT, "1,200,000 and 540,000", "$26 million"),
         ("What were the fares of Seaham?", FLEETS, "$3.1, $4.2 and $5.0 million", "$4.2 million"),
         (
             "By what percentage did fares grow in the north?",
