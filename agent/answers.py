@@ -15,6 +15,7 @@ from agent.tables.cells import best_cell, cell_picks
 from agent.tables.rows import Cell
 from agent.types import AnswerType
 from agent.values import Value, ValueKind, values
+from agent.wordings import expansion
 from tools.characters import normalize
 
 _NAME = re.compile(
@@ -88,6 +89,14 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     if unit.cells and (cell := best_cell(question, unit)) is not None and question.answer_type in ("text", "number"):
         return Pick(cell.text.strip(), unit, cell.head)
     return Pick(shortened(unit.text), unit)
+
+
+def spelt_out(question: Question, ranked: Sequence[Scored]) -> tuple[Scored, Pick] | None:
+    """What the letters stand for that a question asks about, where a unit says it."""
+    for item in ranked:
+        if (full := expansion(question.text, item.unit.text)) is not None:
+            return item, Pick(full, item.unit)
+    return None
 
 
 def asks_written_form(question: Question) -> bool:

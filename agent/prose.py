@@ -17,6 +17,7 @@ from agent.ranking import WANTED, Scored, wanted_values
 from agent.reader.ranker import Reader, Reading, Span
 from agent.reader.vectors import Floats
 from agent.types import AnswerType
+from agent.wordings import aligned, dated
 
 _SENTENCES = 8
 _LETTERS = 1600
@@ -94,12 +95,9 @@ class ProseReader:
             return None
         chosen = next((number for number, text in enumerate(words) if fits(question, text)), 0)
         best = units[places[chosen]]
-        return ReadWords(
-            _with_scale(words[chosen], best.unit.text),
-            best,
-            reading,
-            _found(question, ranked, best, words[chosen], reading, chosen),
-        )
+        text = aligned(question, best.unit.text, _with_scale(words[chosen], best.unit.text))
+        found = _found(question, ranked, best, words[chosen], reading, chosen)
+        return ReadWords(dated(question.text, text), best, reading, found)
 
 
 def _found(

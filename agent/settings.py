@@ -28,18 +28,18 @@ class TaskSettings(Settings):
 
     tool_calls: Count
     support: Share
-    tentative: Share = 0.12
+    tentative: Share = 0.1
 
 
 class TasksSettings(Settings):
     """Tool-call caps and support thresholds by task."""
 
     ocr: TaskSettings = TaskSettings(tool_calls=3, support=0.24, tentative=0.1)
-    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.27, tentative=0.12)
-    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.27, tentative=0.12)
+    translation: TaskSettings = TaskSettings(tool_calls=5, support=0.27, tentative=0.1)
+    reasoning_qa: TaskSettings = TaskSettings(tool_calls=5, support=0.27, tentative=0.1)
     knowledge_qa: TaskSettings = TaskSettings(tool_calls=7, support=0.36, tentative=0.2)
-    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.27, tentative=0.12)
-    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.3, tentative=0.12)
+    linguistic_qa: TaskSettings = TaskSettings(tool_calls=6, support=0.27, tentative=0.1)
+    document_qa: TaskSettings = TaskSettings(tool_calls=12, support=0.3, tentative=0.1)
 
     def of(self, task: Task) -> TaskSettings:
         """The settings of one task."""

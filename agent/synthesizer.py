@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.answers import asks_written_form, cell_answer, pick
+from agent.answers import asks_written_form, cell_answer, pick, spelt_out
 from agent.calculation.calculations import operands
 from agent.calculation.computed import computed_draft
 from agent.calculation.extremes import extreme_row
@@ -17,6 +17,7 @@ from agent.listing.lists import list_draft
 from agent.prose import ProseReader
 from agent.quoted import RULES_TRUST, nothing_found, picked_draft, prose_draft
 from agent.ranking import PageRead, Scored, rank_units
+from agent.wordings import asked_acronym
 
 _TRIED = 8
 _LAID_OUT = 2
@@ -87,17 +88,20 @@ async def _worked_out(request: Request, ranked: Sequence[Scored]) -> Draft | Non
 def _by_form(request: Request) -> bool:
     """Whether the form of the answer is known, so that rules find it: one of two options, yes or no, an address."""
     question = request.question
-    return bool(question.options) or question.answer_type == "yes_no" or asks_written_form(question)
+    written = asks_written_form(question) or asked_acronym(question.text) is not None
+    return written or bool(question.options) or question.answer_type == "yes_no"
 
 
 def _by_role(request: Request) -> bool:
-    """Whether rules find a name by the words for its role ("沈端為山長"), as they do in Chinese, classical or modern."""
+    """Whether rules find a name by the words for its role ("沈端為山長"), as they do in Chinese."""
     question = request.question
     return question.person and question.answer_type == "name" and question.language == "zh"
 
 
 def _picked(request: Request, ranked: Sequence[Scored]) -> Draft | None:
     """What the best unit gives that has the wanted type, else one that comes near it."""
+    if (full := spelt_out(request.question, ranked)) is not None:
+        return picked_draft(request, *full, "quote")
     near = [item for item in ranked[:_TRIED] if item.score >= _NEAR * ranked[0].score]
     for strict in (True, False):
         for item in near:
