@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agent.question import Question
-from agent.ranking import PageRead
+from agent.ranking import PageRead, Scored
+from agent.reading import Unit
 from retrieval.types import Frozen, Page, PageRef
 from tools.base import ToolResult
 from tools.regions import Quote
@@ -61,3 +62,16 @@ class Synthesizer(Protocol):
 
     async def synthesise(self, request: Request) -> Draft:
         """A draft whose every statement has a quote; without support, a draft without an answer."""
+
+
+def quote_of(unit: Unit, best: Scored, answer: str = "", lines: tuple[int, ...] | None = None) -> Quote:
+    """A unit, or `lines` of it, as what a statement cites; `best`: as it, or what it goes with, was ranked."""
+    return Quote(
+        page=unit.page,
+        lines=unit.lines if lines is None else lines,
+        text=unit.text,
+        kind=unit.kind,
+        score=round(best.score, 4),
+        context=unit.context,
+        answer=answer if answer in unit.text else "",
+    )

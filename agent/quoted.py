@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from agent.answers import Pick, shortened
 from agent.calculation.calculations import stated
-from agent.draft import Draft, Request, Way
+from agent.draft import Draft, Request, Way, quote_of
 from agent.matching import surface_forms
 from agent.prose import ProseAnswer
 from agent.question import Question
 from agent.ranking import Scored
-from agent.reading import Unit
 from agent.statements import state
-from tools.types import Quote
 
 RULES_TRUST = 0.6
 """What full coverage of a question by a quote is worth beside a probability that was measured."""
@@ -32,7 +30,7 @@ def picked_draft(request: Request, best: Scored, found: Pick, way: Way) -> Draft
     return Draft(
         answer=found.answer if supported else None,
         candidate=found.answer,
-        quotes=(_quote(unit, best, found.answer),),
+        quotes=(quote_of(unit, best, found.answer),),
         statements=(state(question, unit, found.head, found.answer),),
         coverage=coverage,
         missing=surface_forms(question.text, best.missing),
@@ -49,7 +47,7 @@ def prose_draft(request: Request, prose: ProseAnswer) -> Draft:
     return Draft(
         answer=prose.text if supported else None,
         candidate=prose.text,
-        quotes=(_quote(unit, prose.best, prose.text),),
+        quotes=(quote_of(unit, prose.best, prose.text),),
         statements=(state(question, unit, "", prose.text),),
         coverage=prose.best.coverage,
         missing=surface_forms(question.text, prose.best.missing),
@@ -64,22 +62,10 @@ def nothing_found(question: Question, best: Scored) -> Draft:
     return Draft(
         answer=None,
         candidate=shortened(best.unit.text),
-        quotes=(_quote(best.unit, best),),
+        quotes=(quote_of(best.unit, best),),
         statements=(state(question, best.unit),),
         coverage=best.coverage,
         missing=surface_forms(question.text, best.missing),
         reason=f"nothing of the wanted type ({question.answer_type}) stands near the question's terms",
         confidence=0.0,
-    )
-
-
-def _quote(unit: Unit, best: Scored, answer: str = "") -> Quote:
-    return Quote(
-        page=unit.page,
-        lines=unit.lines,
-        text=unit.text,
-        kind=unit.kind,
-        score=round(best.score, 4),
-        context=unit.context,
-        answer=answer if answer in unit.text else "",
     )

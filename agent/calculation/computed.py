@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from agent.calculation.operands import Operands
-from agent.draft import Draft, Request
+from agent.draft import Draft, Request, quote_of
 from agent.matching import surface_forms
 from agent.reading import Unit
 from agent.statements import state
 from agent.tables.rows import Cell
-from tools.regions import Quote
 
 
 async def computed_draft(request: Request, found: Operands, *, trust: float | None = None) -> Draft | None:
@@ -30,7 +29,7 @@ async def computed_draft(request: Request, found: Operands, *, trust: float | No
     return Draft(
         answer=answer,
         candidate=answer,
-        quotes=tuple(_quote(cells[0][0], found, answer) for cells in rows.values()),
+        quotes=tuple(quote_of(cells[0][0], found.best, answer) for cells in rows.values()),
         statements=tuple(
             state(question, cells[0][0], cells[0][1].head, cells[0][1].text)
             if len(cells) == 1
@@ -42,16 +41,4 @@ async def computed_draft(request: Request, found: Operands, *, trust: float | No
         calculation=calculation,
         confidence=None if trust is None else trust * found.coverage,
         way="calculation",
-    )
-
-
-def _quote(unit: Unit, found: Operands, answer: str) -> Quote:
-    return Quote(
-        page=unit.page,
-        lines=unit.lines,
-        text=unit.text,
-        kind=unit.kind,
-        score=round(found.best.score, 4),
-        context=unit.context,
-        answer=answer if answer in unit.text else "",
     )

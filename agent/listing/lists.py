@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.draft import Draft, Request
+from agent.draft import Draft, Request, quote_of
 from agent.listing.members import Item, Members, head_noun, members, stated_number
 from agent.matching import surface_forms, terms
 from agent.question import Question
 from agent.ranking import Scored
 from agent.statements import state
-from tools.types import Quote
 
 SHOWN = 12
 NEEDS_EYES = re.compile(
@@ -78,7 +77,7 @@ def draft_of(
     return Draft(
         answer=answer if supported else None,
         candidate=answer,
-        quotes=tuple(_quote(item, best) for item in shown),
+        quotes=tuple(quote_of(item.unit, best, item.text, item.lines) for item in shown),
         statements=tuple(state(question, item.unit, "", item.text) for item in shown),
         coverage=best.coverage,
         missing=surface_forms(question.text, best.missing),
@@ -94,16 +93,3 @@ def _limited(question: Question, items: Sequence[Item]) -> Sequence[Item]:
     first = re.search(r"\b(?:first|top)\s+(\w+)|前([两三四五六七八九十]|\d+)", question.text, re.IGNORECASE)
     number = stated_number(question.text) if first else None
     return items[:number] if number else items
-
-
-def _quote(item: Item, best: Scored) -> Quote:
-    unit = item.unit
-    return Quote(
-        page=unit.page,
-        lines=item.lines,
-        text=unit.text,
-        kind=unit.kind,
-        score=round(best.score, 4),
-        context=unit.context,
-        answer=item.text if item.text in unit.text else "",
-    )
