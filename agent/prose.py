@@ -33,7 +33,9 @@ _SCALE = re.compile(
 )
 _TYPES = get_args(AnswerType)
 _ONE_OF_SEVERAL, _UNSEEN = 0.5, 0.4
-"""What the probability is worth of one thing where several are wanted, and of words about what only eyes can see."""
+"""What the probability is worth of one thing where several are wanted, and of words about what only eyes can see or
+what isn't spoken of.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,10 @@ class ProseReader:
             right = self._reader.right_over_pages(read.reading, read.found)
         if question.answer_type == "list":
             right *= _ONE_OF_SEVERAL
-        if NEEDS_EYES.search(question.text):
+        uncounted = (
+            question.answer_type == "count" and question.counted[-1:] and question.counted[-1] in read.best.missing
+        )
+        if uncounted or NEEDS_EYES.search(question.text):
             right *= _UNSEEN
         return ProseAnswer(read.text, read.best, right)
 
