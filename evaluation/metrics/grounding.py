@@ -26,13 +26,16 @@ _EDGES = " \t.,;:!?。，；：！？\"'“”‘’()[]…"
 class Grounding(Frozen):
     """Whether the cited regions hold what was sought, and the share of the page that each box covers.
 
-    Facts in several rows of one table cite one box.
+    Facts in several rows of one table cite one block. `focus_held` and `focus_areas` are the same for the lines inside
+    the blocks that hold the evidence, which pictures tint.
 
     `held` is None where the rule can't tell: "yes" and "no" stand nowhere in the evidence, and a page may have gone.
     """
 
     held: bool | None
     areas: tuple[float, ...]
+    focus_held: bool | None = None
+    focus_areas: tuple[float, ...] = ()
 
 
 def grounding_of(trajectory: Trajectory, page_of: PageOf) -> Grounding:
@@ -41,28 +44,44 @@ def grounding_of(trajectory: Trajectory, page_of: PageOf) -> Grounding:
     A region's text are the lines of its page whose centre lies in its block. Each value has to stand in one of them.
     A count is also held by all the things that were counted, where the trajectory cites as many.
     """
-    blocks = dict.fromkeys((region.page_ref, region.block) for region in trajectory.regions)
-    areas = tuple(block.area for _, block in blocks)
-    pages = [page_of(region.page_ref) for region in trajectory.regions]
+    boxes = {
+        "block": dict.fromkeys((region.page_ref, region.block) for region in trajectory.regions),
+        "focus": dict.fromkeys((region.page_ref, region.focus or region.block) for region in trajectory.regions),
+    }
+    held = {name: _held(trajectory, list(found), page_of) for name, found in boxes.items()}
+    areas = {name: tuple(box.area for _, box in found) for name, found in boxes.items()}
+    return Grounding(held=held["block"], areas=areas["block"], focus_held=held["focus"], focus_areas=areas["focus"])
+
+
+def _held(trajectory: Trajectory, boxes: Sequence[tuple[PageRef, BBox]], page_of: PageOf) -> bool | None:
+    pages = [page_of(ref) for ref, _ in boxes]
     if trajectory.answer is None or trajectory.plan.answer_type == "yes_no" or None in pages:
-        return Grounding(held=None, areas=areas)
-    texts = [_text_in(page, r.block) for page, r in zip(pages, trajectory.regions, strict=True) if page is not None]
+        return None
+    texts = [_text_in(page, box) for page, (_, box) in zip(pages, boxes, strict=True) if page is not None]
     operands = _operands(trajectory)
     ways = [operands] if operands else [_stated(trajectory), _counted(trajectory)]
-    held = any(way and all(any(holds(text, value) for text in texts) for value in way) for way in ways)
-    return Grounding(held=held, areas=areas)
+    return any(way and all(any(holds(text, value) for text in texts) for value in way) for way in ways)
 
 
 def grounding_scores(items: Sequence[Grounding]) -> dict[str, Score]:
-    """`held`: share of the answers whose regions hold their evidence, `missing` where the rule can't tell.
-    `median_area`: of all their regions, as a share of the page.
+    """`held`: share of the answers whose blocks hold their evidence, `missing` where the rule can't tell.
+    `median_area`: of all their blocks, as a share of the page. `focus_*`: the same of the lines inside the blocks.
     """
-    told = [item.held for item in items if item.held is not None]
-    areas = [area for item in items for area in item.areas]
     return {
-        "held": Score.mean(map(float, told), of="right answers to look for", missing=len(items) - len(told)),
-        "median_area": Score(value=median(areas), n=len(areas)) if areas else Score.nothing("no cited regions"),
+        "held": _share([item.held for item in items]),
+        "median_area": _median([area for item in items for area in item.areas]),
+        "focus_held": _share([item.focus_held for item in items]),
+        "focus_median_area": _median([area for item in items for area in item.focus_areas]),
     }
+
+
+def _share(held: Sequence[bool | None]) -> Score:
+    told = [float(item) for item in held if item is not None]
+    return Score.mean(told, of="right answers to look for", missing=len(held) - len(told))
+
+
+def _median(areas: Sequence[float]) -> Score:
+    return Score(value=median(areas), n=len(areas)) if areas else Score.nothing("no cited regions")
 
 
 def holds(text: str, value: str) -> bool:

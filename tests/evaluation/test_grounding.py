@@ -53,7 +53,8 @@ def _grounding(
 
 
 def test_the_answer_must_stand_in_a_region_not_only_on_its_page(collection: Collection) -> None:
-    assert _grounding(collection, "1312 trees", TOP) == Grounding(held=True, areas=(0.5,))
+    found = _grounding(collection, "1312 trees", TOP)
+    assert (found.held, found.areas) == (True, (0.5,))
     assert _grounding(collection, "1312 trees", BOTTOM).held is False
     assert _grounding(collection, "1312 trees", BOTTOM, TOP).held is True
     assert _grounding(collection, "1312 trees").held is False
@@ -92,7 +93,22 @@ def test_every_item_of_a_list_must_stand_there(collection: Collection) -> None:
 
 def test_yes_and_no_stand_nowhere_and_lost_pages_cant_be_read(collection: Collection) -> None:
     assert _grounding(collection, "yes", TOP, answer_type="yes_no").held is None
-    assert grounding_of(_answered(collection, "1312", TOP), lambda ref: None) == Grounding(held=None, areas=(0.5,))
+    lost = grounding_of(_answered(collection, "1312", TOP), lambda ref: None)
+    assert (lost.held, lost.focus_held, lost.areas) == (None, None, (0.5,))
+
+
+def test_the_lines_inside_a_block_are_judged_for_themselves(collection: Collection) -> None:
+    said = _answered(collection, "1312 trees", TOP)
+    (region,) = said.regions
+    title = BBox(x1=0, y1=0, x2=1, y2=0.1)
+    focused = said.model_copy(update={"regions": (region.model_copy(update={"focus": title}),)})
+    found = grounding_of(focused, collection.store.page)
+    assert (found.held, found.focus_held) == (True, False)
+    assert (found.areas, found.focus_areas) == ((0.5,), (0.1,))
+
+
+def test_a_block_that_is_cited_twice_counts_once(collection: Collection) -> None:
+    assert _grounding(collection, "1312 trees", TOP, TOP).areas == (0.5,)
 
 
 @pytest.mark.parametrize(
