@@ -154,12 +154,15 @@ ANSWER_TYPES: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
     ),
 )
 """The first one that matches holds."""
+_MOVES = (
+    "increased?|decreased?|changed?|gr[eo]wn?|declined?|r[io]sen?|fall|fell|fallen|drop(?:ped)?|climb(?:ed)?|shr[aiu]nk"
+)
 OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
     (
         "growth",
         _any_of(
             r"\bgrowth rate\b",
-            r"\bpercentage (?:did|does|was|has)\b.*\b(?:increased?|decreased?|changed?|gr[eo]wn?|declined?)\b",
+            rf"\bpercent(?:age)? (?:did|does|was|has|have)\b.*\b(?:{_MOVES})\b",
             r"\b(?:percentage?|percent|%) (?:change|increase|decrease|growth|decline)\b",
             r"\bgrew by what percent",
             r"\b(?:roi|return) (?:of|on) an? investment\b",
@@ -180,6 +183,7 @@ OPERATIONS: tuple[tuple[Operation, re.Pattern[str]], ...] = (
             r"(?:more|less|higher|lower|fewer|greater|larger|longer|shorter|smaller|older|younger|bigger)\b",
             r"\b(?:net )?change (?:in|between)\b",
             r"\bby how (?:much|many)\b",
+            rf"\bhow much (?:did|has|have)\b.*\b(?:{_MOVES})\b",
             r"相差",
             r"差[额距值]",
             r"比.{1,20}[多高大长少低小短](?:了|出)?(?:多少|几)",

@@ -41,6 +41,7 @@ OPERATION_TERMS = frozenset(
         "average mean sum total altogether combined number count many top largest highest biggest add more less fewer"
         " greater lower higher least most over above below under exceed than difference change growth rate ratio"
         " percentage percent increase decrease compare gap times constitution proportion share among fraction roi"
+        " grow grew grown rise rose risen climb climbed fall fell fallen drop dropped decline declined shrink shrank"
         " 平均 合计 总共 超过 低于 大于 小于"
     )
 )

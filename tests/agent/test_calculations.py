@@ -165,6 +165,9 @@ def test_rows_and_columns_of_a_table_are_compared_and_summed_up(tmp_path: Path, 
         ("What was the growth rate of net sales in 2021?", "6.67%"),
         ("What is the average operating income for 2020 and 2021?", "825"),
         ("What is the change in net income between 2020 and 2021?", "140"),
+        ("By how much did net income grow from 2020 to 2021?", "140"),
+        ("By what percentage did net sales rise in 2021?", "6.67%"),
+        ("How much did net income increase between 2020 and 2021?", "140"),
     ],
 )
 def test_one_row_in_several_years(tmp_path: Path, question: str, answer: str) -> None:
