@@ -11,7 +11,7 @@ ASK := $(BIN)/docsage ask --collection out/demo --boxes out/boxes
 # An abstention (exit code 3) is an outcome; only other codes fail the demo.
 demo: $(VENV)/.installed
 	@ask() { printf '\n> %s\n' "$$1"; $(ASK) "$$@" || test $$? -eq 3; }; set -e; \
-	ask "How much was spent on dredging in 2025, in thousands of pounds?" samples/harbour-report.pdf; \
+	ask "By how much did the spending on dredging grow from 2024 to 2025?" samples/harbour-report.pdf; \
 	ask "How much shore power was delivered in the third quarter of 2025?" samples/harbour-report.pdf; \
 	ask "少儿科普讲座的名额是多少？" samples/scanned-notice.pdf; \
 	ask "誰是文昌書院的山長？" samples/classical-page.png; \

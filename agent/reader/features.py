@@ -229,15 +229,21 @@ def _question_words(tokens: Tokens, asked: Asked, first: Ints, last: Ints) -> li
 
 
 def _signed_distance(tokens: Tokens, places: np.ndarray, first: Ints, last: Ints) -> Floats:
-    """Tokens from a span to the nearest of `places` in its sentence: negative on the left; far when there is none."""
+    """Tokens from a span to the nearest of `places` in its sentence: negative on the left; far when there is none.
+
+    `places` are in order. A place that is further off than far is far where other sentences have one, too.
+    """
     if not len(places):
         return np.full(len(first), _FAR, np.float32)
-    before = places[None] - first[:, None]
-    after = places[None] - last[:, None]
-    distance = np.where(before < 0, before, np.where(after > 0, after, 0)).astype(np.float32)
-    distance[tokens.sentence[places][None] != tokens.sentence[first][:, None]] = _FAR
-    nearest = np.argmin(np.abs(distance), axis=1)
-    return np.asarray(distance[np.arange(len(first)), nearest], np.float32)
+    # A line of ten thousand equal words has as many places and ten times as many spans: no table of one by the other.
+    sentence, at = tokens.sentence[first], np.searchsorted(places, first)
+    left, right = places[np.maximum(at - 1, 0)], places[np.minimum(at, len(places) - 1)]
+    before = np.where((at > 0) & (tokens.sentence[left] == sentence), first - left, np.inf)
+    after = np.where((at < len(places)) & (tokens.sentence[right] == sentence), np.maximum(right - last, 0), np.inf)
+    nearest = np.where(before <= after, -before, after)
+    elsewhere = np.bincount(tokens.sentence[places], minlength=len(tokens.sentences))[sentence] < len(places)
+    nearest[elsewhere & (np.abs(nearest) > _FAR)] = _FAR
+    return nearest.astype(np.float32)
 
 
 def _words(tokens: Tokens, asked: Asked, knowledge: WordKnowledge, first: Ints, last: Ints) -> list[np.ndarray]:
