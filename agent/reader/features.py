@@ -9,6 +9,7 @@ its sentence stands to the question (shared words, e5 similarity, also relative 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,9 +62,10 @@ def spans(tokens: Tokens) -> tuple[Ints, Ints]:
 def _add_clauses(tokens: Tokens, opens: np.ndarray, closes: np.ndarray, first: list[int], last: list[int]) -> None:
     """Whole clauses that are longer than other candidates: answers to how and why."""
     count = len(tokens.words)
-    ends = [i for i, word in enumerate(tokens.words) if word in "，。；！？："]
+    ends = [*(i for i, word in enumerate(tokens.words) if word in "，。；！？："), count]
     for start in [0, *(i + 1 for i in ends if i + 1 < count)]:
-        for stop in [i - 1 for i in [*ends, count] if i > start][:4]:
+        after = bisect_right(ends, start)
+        for stop in [i - 1 for i in ends[after : after + 4]]:
             whole = tokens.sentence[stop] == tokens.sentence[start] and opens[start] and closes[stop]
             if whole and stop - start >= _LONGEST["chinese"]:
                 first.append(start)

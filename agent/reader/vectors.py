@@ -18,6 +18,9 @@ from retrieval.embedders.base import TextEmbedder
 
 Floats = NDArray[np.float32]
 DIMENSIONS = 24
+_REMEMBERED = 50_000
+_LONGEST = 64
+"""Letters of a word that are looked at; what is longer is no word, and costs as much as a page."""
 
 
 class WordKnowledge:
@@ -30,6 +33,7 @@ class WordKnowledge:
         scale = stored["scale"].astype(np.float32)
         rows = stored["vectors"].astype(np.float32) * scale
         self._vectors: dict[str, Floats] = dict(zip(stored["words"].tolist(), rows, strict=True))
+        self._met: dict[str, Floats] = {}
         total = int(stored["paragraphs"])
         counts = zip(stored["keys"].tolist(), stored["counts"].tolist(), strict=True)
         self.rarity: dict[str, float] = {key: math.log((total + 1) / (count + 0.5)) for key, count in counts}
@@ -37,13 +41,15 @@ class WordKnowledge:
 
     def vectors(self, words: Sequence[str]) -> Floats:
         """One row a word."""
-        unknown = sorted({word for word in words if word not in self._vectors})
-        if unknown:
-            rows = (self._embedder.passages(unknown) - self._mean) @ self._projection
-            self._vectors.update(zip(unknown, rows, strict=True))
         if not words:
             return np.zeros((0, DIMENSIONS), np.float32)
-        return np.stack([self._vectors[word] for word in words])
+        if len(self._met) > _REMEMBERED:
+            self._met.clear()
+        unknown = sorted({word for word in words if word not in self._vectors and word not in self._met})
+        if unknown:
+            rows = (self._embedder.passages([word[:_LONGEST] for word in unknown]) - self._mean) @ self._projection
+            self._met.update(zip(unknown, rows, strict=True))
+        return np.stack([self._met[word] if word in self._met else self._vectors[word] for word in words])
 
 
 @lru_cache(maxsize=2)

@@ -1,8 +1,13 @@
 """The learned reader on paragraphs of our own: what it finds, and what it doesn't claim to find."""
 
+import numpy as np
 import pytest
 
+from agent.reader.asked import analyse
+from agent.reader.features import candidates
 from agent.reader.ranker import Reader
+from agent.reader.tokens import tokenise
+from agent.reader.vectors import WordKnowledge, stored_words
 from retrieval.embedders.e5 import E5
 
 ENGLISH = (
@@ -13,6 +18,8 @@ CHINESE = (
     "林丘天文台由天文学家沈若兰于1871年创办。第一台望远镜在维也纳制造，花费四千二百克朗。"
     "1903年，一场风暴毁坏了东侧圆顶，天文台因此迁往阿尔德摩尔。"
 )
+TO_LAST_WORD = -27
+"""The column of features that holds the signed distance to the question's last word."""
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +84,52 @@ def test_a_paragraph_without_words_has_no_answer(reader, paragraph):
 @pytest.mark.parametrize("question", ["", "???", "的", "a" * 5000])
 def test_odd_questions_are_read_without_error(reader, question):
     assert 0 <= reader.answerable(reader.read(question, ENGLISH)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("question", "paragraph"),
+    [
+        ("What is 1?", "1 " * 10_000),
+        ("What is the revenue of the company?", "revenue of the company " * 900),
+        ("收入是多少？", "收入" * 5_000),
+        ("为什么？", "，" * 5_000 + "收入，" * 3_000),
+        ("What is aaa?", "a" * 20_000),
+    ],
+    ids=["numbers", "words", "Han", "clauses", "one word"],
+)
+def test_a_line_without_end_is_read(reader, question, paragraph):
+    # A table of every place of a word by every span took 20 GB here.
+    assert 0 <= reader.answerable(reader.read(question, paragraph)) <= 1
+
+
+def test_a_span_knows_how_far_the_last_word_of_the_question_is():
+    knowledge = WordKnowledge(stored_words("english"), E5())
+    tokens = tokenise("Zinc is mined, and zinc sells. " + "Nothing else counts here. " * 3 + "Zinc rose.", "english")
+    asked = analyse("Who sells zinc?", "english")
+    found = candidates(tokens, asked, np.zeros(len(tokens.sentences), np.float32), knowledge)
+    places = [i for i, key in enumerate(tokens.keys) if key == asked.last]
+    assert len(places) == 3
+    for first, last, row in zip(found.first, found.last, found.features, strict=True):
+        own = [i for i in places if tokens.sentence[i] == tokens.sentence[first]]
+        signed = [i - first if i < first else max(i - last, 0) for i in own]
+        assert row[TO_LAST_WORD] == min(signed, key=abs, default=99)
+
+
+class CountingE5(E5):
+    """Counts the characters that it is given."""
+
+    letters = 0
+
+    def passages(self, texts):
+        self.letters += sum(map(len, texts))
+        return super().passages(texts)
+
+
+def test_words_that_are_met_are_computed_once_and_long_ones_by_how_they_begin():
+    embedder = CountingE5()
+    knowledge = WordKnowledge(stored_words("english"), embedder)
+    rows = knowledge.vectors(["the", "zzyzx", "q" * 5_000, "zzyzx"])
+    assert 0 < embedder.letters < 200
+    before = embedder.letters
+    assert np.array_equal(knowledge.vectors(["the", "zzyzx", "q" * 5_000, "zzyzx"]), rows)
+    assert embedder.letters == before
