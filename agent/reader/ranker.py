@@ -61,6 +61,7 @@ class Reader:
     ) -> None:
         self._embedder = embedder
         self._sentences: dict[str, Floats] = {}
+        self._question: tuple[str, Floats] | None = None
         self._knowledge = dict(knowledge or {})
         self._models = dict(models or {})
 
@@ -101,7 +102,7 @@ class Reader:
     def similarities(self, question: str, sentences: Sequence[str]) -> Floats:
         """e5 similarity of each sentence with the question, both by how they begin where they are very long.
 
-        Vectors are kept, since pages are read again and again.
+        Vectors are kept, since pages are read again and again for one question.
         """
         if len(self._sentences) > _REMEMBERED:
             self._sentences.clear()
@@ -109,8 +110,10 @@ class Reader:
         new = [sentence for sentence in dict.fromkeys(begun) if sentence not in self._sentences]
         if new:
             self._sentences.update(zip(new, self._embedder.passages(new), strict=True))
-        query = self._embedder.queries([question[:_EMBEDDED]])
-        return np.asarray(np.stack([self._sentences[sentence] for sentence in begun]) @ query[0], np.float32)
+        asked = question[:_EMBEDDED]
+        if self._question is None or self._question[0] != asked:
+            self._question = asked, self._embedder.queries([asked])[0]
+        return np.asarray(np.stack([self._sentences[sentence] for sentence in begun]) @ self._question[1], np.float32)
 
     def knowledge(self, language: Language) -> WordKnowledge:
         """What is known of the words of a language."""
