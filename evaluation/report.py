@@ -45,9 +45,10 @@ def mmlongbench_report(summary: Summary) -> RenderableType:
 
 def reading_report(summary: ReadingSummary) -> RenderableType:
     """The tables of a reading run, one of the answers and one of the confidence, a column a set."""
+    asked = sum(one.questions for one in summary.sets.values())
     failed = sum(one.failed for one in summary.sets.values())
     parts: list[RenderableType] = [
-        Text(f"{sum(one.questions for one in summary.sets.values())} questions, {failed} failed"),
+        Text(f"{asked} question{'' if asked == 1 else 's'}, {failed} failed"),
         _by_set(summary, "answers", lambda one: one.answers),
     ]
     if any(one.withholding for one in summary.sets.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 from collections.abc import Sequence
@@ -65,8 +66,11 @@ def fingerprint(sets: Sequence[ReadingSet]) -> str:
 
 
 def _load(path: Path) -> ReadingSet:
+    if not path.is_file():
+        # A device or a pipe may never end.
+        raise InputError(f"{path} is no regular file", remedy="name a file on disk")
     try:
-        content = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except OSError as error:
         raise InputError(f"{path} can't be read ({error.strerror})", remedy="check the path") from error
     except orjson.JSONDecodeError as error:
@@ -78,7 +82,7 @@ def _load(path: Path) -> ReadingSet:
             for number, paragraph in enumerate(paragraphs)
             for asked in paragraph["qas"]
         ]
-        contexts = tuple(str(paragraph["context"]) for paragraph in paragraphs)
+        contexts = tuple(_text(paragraph, "context") for paragraph in paragraphs)
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not in SQuAD format ({type(error).__name__}: {error})", remedy=_FORM) from error
     if not questions:
@@ -95,7 +99,18 @@ def _load(path: Path) -> ReadingSet:
 
 
 def _question(name: str, asked: dict[str, Any], paragraph: int) -> ReadingQuestion:
-    answers = [] if asked.get("is_impossible") else [str(answer["text"]) for answer in asked["answers"]]
+    if asked.get("is_impossible", False) not in (True, False):
+        raise TypeError(f"is_impossible is {repr(asked['is_impossible'])[:40]}, not true or false")
+    answers = [] if asked.get("is_impossible") else [_text(answer, "text") for answer in asked["answers"]]
+    number = asked["id"] if isinstance(asked["id"], int) else _text(asked, "id")
     return ReadingQuestion(
-        id=f"{name}/{asked['id']}", text=str(asked["question"]), paragraph=paragraph, answers=tuple(answers)
+        id=f"{name}/{number}", text=_text(asked, "question"), paragraph=paragraph, answers=tuple(answers)
     )
+
+
+def _text(of: dict[str, Any], key: str) -> str:
+    """A text by its key. What is no text is an error: "None" would be read, and asked, like any other word."""
+    found = of[key]
+    if not isinstance(found, str):
+        raise TypeError(f"{key} is {repr(found)[:40]}, not text")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -201,6 +202,38 @@ def test_a_file_in_another_form_is_refused_with_its_name(tmp_path: Path, content
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(InputError, match=problem):
         load_reading_sets(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"context": None}, "context is None"),
+        ({"question": None}, "question is None"),
+        ({"question": 7}, "question is 7"),
+        ({"id": None}, "id is None"),
+        ({"answers": [{"text": None}]}, "text is None"),
+        ({"is_impossible": "false"}, "is_impossible is 'false'"),
+    ],
+)
+def test_what_is_no_text_is_refused_and_not_read_as_words(tmp_path: Path, changed: dict, problem: str) -> None:
+    asked = {"id": 1, "question": "Who?", "answers": [{"text": "Ann"}], **changed}
+    paragraph = {"context": changed.get("context", "Ann sang."), "qas": [asked]}
+    (tmp_path / "odd.json").write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    with pytest.raises(InputError, match=problem):
+        load_reading_sets(tmp_path)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark_and_ids_may_be_numbers(tmp_path: Path) -> None:
+    asked = {"id": 7, "question": "Who?", "answers": [{"text": "Ann"}]}
+    content = json.dumps({"data": [{"paragraphs": [{"context": "Ann sang.", "qas": [asked]}]}]})
+    (tmp_path / "set.json").write_text(content, encoding="utf-8-sig")
+    assert load_reading_sets(tmp_path)[0].questions[0].id == "set/7"
+
+
+def test_a_pipe_is_refused_since_it_may_never_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "set.json")
+    with pytest.raises(InputError, match="no regular file"):
+        load_reading_sets(tmp_path / "set.json")
 
 
 def test_questions_of_one_id_are_refused(tmp_path: Path) -> None:
