@@ -15,6 +15,8 @@ from retrieval.types import Block, Page
 from tools.terms import STOP_WORDS
 
 _LONG_HEAD = 70
+_LOOSE = 12
+"""How many rows above a table its heads may stand in when the layout left them out."""
 _LONG_CELL = 40
 _LINED_UP = 0.03
 
@@ -69,10 +71,12 @@ def rows_of(page: Page) -> list[Row]:
         return []
     found: list[Row] = []
     above: _Heading | None = None
+    loose: Sequence[Strip] = ()
     for zone in _zones(page):
-        rows, heading = _zone_rows(zone, above)
+        rows, heading = _zone_rows(zone, above, loose)
         found += rows
         above = heading or above
+        loose = loose if rows else zone.strips
     return found
 
 
@@ -113,8 +117,12 @@ def _is_prose(row: Strip) -> bool:
     return len(row) == 1 and len(text) > _LONG_HEAD and spoken >= 4 and inline(row[0], in_table=False) is None
 
 
-def _zone_rows(zone: _Zone, above: _Heading | None) -> tuple[list[Row], _Heading | None]:
-    """The rows of a zone, and its columns with their last heads; those of `above` where it has none and lines up."""
+def _zone_rows(zone: _Zone, above: _Heading | None, loose: Sequence[Strip]) -> tuple[list[Row], _Heading | None]:
+    """The rows of a zone, and its columns with their last heads.
+
+    Where it has none, they are those of a zone `above` that lines up, else years in the `loose` rows right above: the
+    layout doesn't always take heads into the table.
+    """
     parsed = [parse(row, zone.left, block=zone.block) for row in zone.strips]
     start = _body_start(zone, parsed)
     if start is None:
@@ -124,6 +132,10 @@ def _zone_rows(zone: _Zone, above: _Heading | None) -> tuple[list[Row], _Heading
     heads = heads_of(_above(zone, parsed, start, columns), columns)
     if not any(heads) and above is not None and _line_up(columns, above.columns):
         heads = above.heads
+    if not any(heads):
+        over = [row for row in loose if row[0].top < zone.strips[0][0].top][-_LOOSE:]
+        outside = heads_of([row for row in over if not _only_label(row, columns, zone.left)], columns)
+        heads = outside if all(years(head) for head in outside) else heads
     builder = _Builder(columns, heads, zone.block)
     fresh: list[Strip] = []
     for number, (row, pieces) in enumerate(zip(parsed, zone.strips, strict=True)):

@@ -8,7 +8,7 @@ import pytest
 from tabular import by_label, draw, rows
 
 from agent.tables.rows import rows_of
-from retrieval.types import BBox, Line, Page, PageRef
+from retrieval.types import BBox, Block, Line, Page, PageRef
 
 
 def test_heads_of_several_rows_that_span_columns_are_joined(tmp_path: Path) -> None:
@@ -219,3 +219,23 @@ def test_two_numbers_above_one_label_are_no_bar(tmp_path: Path) -> None:
         leading=40,
     )
     assert not any(cell.head == "Rural" for unit in rows(tmp_path / "collection", path) for cell in unit.cells)
+
+
+def test_years_above_a_table_head_its_columns_though_the_layout_left_them_out() -> None:
+    texts = [
+        ("Balance sheet", 0.4, 0.6, 0.05),
+        ("2021", 0.72, 0.76, 0.10),
+        ("2020", 0.87, 0.91, 0.10),
+        ("Assets", 0.1, 0.2, 0.14),
+        ("Cash", 0.12, 0.2, 0.18),
+        ("410", 0.72, 0.78, 0.18),
+        ("380", 0.87, 0.93, 0.18),
+        ("Receivables", 0.12, 0.3, 0.22),
+        ("95", 0.74, 0.78, 0.22),
+        ("120", 0.87, 0.93, 0.22),
+    ]
+    lines = tuple(Line(text=text, bbox=BBox(x1=x1, y1=y, x2=x2, y2=y + 0.015)) for text, x1, x2, y in texts)
+    table = Block(kind="table", bbox=BBox(x1=0.1, y1=0.175, x2=0.95, y2=0.24), lines=tuple(range(4, 10)))
+    page = Page(ref=PageRef(doc_id="d", page=1), width=600, height=800, lines=lines, blocks=(table,))
+    found = {row.label: [(cell.text, cell.head) for cell in row.cells] for row in rows_of(page)}
+    assert found == {"Cash": [("410", "2021"), ("380", "2020")], "Receivables": [("95", "2021"), ("120", "2020")]}
