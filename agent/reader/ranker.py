@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.reader.asked import Asked, analyse
 from agent.reader.features import Candidates, candidates, sentence_shares
+from agent.reader.shipped import Part, model, stored_words
 from agent.reader.tokens import Language, Tokens, language_of, tokenise
-from agent.reader.vectors import Floats, WordKnowledge, stored_words
+from agent.reader.vectors import Floats, WordKnowledge
 from retrieval.embedders.base import TextEmbedder
 
 if TYPE_CHECKING:
     import lightgbm
 
-Part = Literal["spans", "answerable", "pages"]
-"""The models: which span is best, whether it is right, and whether it is right when it was looked for over pages."""
 Scores = NDArray[np.float64]
 _REMEMBERED = 20_000
 _EMBEDDED = 1_000
@@ -65,6 +61,14 @@ class Reader:
         self._knowledge = dict(knowledge or {})
         self._models = dict(models or {})
 
+    @staticmethod
+    def check() -> None:
+        """DocsageError when a file that ships is missing or damaged; it would be met in the middle of the work."""
+        for language in get_args(Language):
+            stored_words(language)
+            for part in get_args(Part):
+                model(language, part)
+
     def read(self, question: str, paragraph: str, *, keep: int = 5) -> Reading:
         """The spans of `paragraph` that answer `question` best; none for a paragraph without words."""
         language = language_of(paragraph)
@@ -96,8 +100,8 @@ class Reader:
         return float(self._predict(reading.language, "pages", row[None])[0])
 
     def _predict(self, language: Language, part: Part, rows: Floats) -> Scores:
-        model = self._models.get((language, part)) or _shipped(language, part)
-        return np.asarray(model.predict(rows, num_threads=1), np.float64)
+        ranker = self._models.get((language, part)) or model(language, part)
+        return np.asarray(ranker.predict(rows, num_threads=1), np.float64)
 
     def similarities(self, question: str, sentences: Sequence[str]) -> Floats:
         """e5 similarity of each sentence with the question, both by how they begin where they are very long.
@@ -156,11 +160,3 @@ def answer_features(
 def _span(tokens: Tokens, found: Candidates, at: int, score: float) -> Span:
     start, stop = int(tokens.starts[found.first[at]]), int(tokens.stops[found.last[at]])
     return Span(start, stop, tokens.text[start:stop], score)
-
-
-@lru_cache(maxsize=6)
-def _shipped(language: Language, part: Part) -> lightgbm.Booster:
-    import lightgbm
-
-    packed = resources.files("agent.reader.models").joinpath(f"{language}-{part}.txt.gz").read_bytes()
-    return lightgbm.Booster(model_str=gzip.decompress(packed).decode())

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.reader.tokens import Language
 from retrieval.embedders.base import TextEmbedder
 
 Floats = NDArray[np.float32]
@@ -50,10 +47,3 @@ class WordKnowledge:
             rows = (self._embedder.passages([word[:_LONGEST] for word in unknown]) - self._mean) @ self._projection
             self._met.update(zip(unknown, rows, strict=True))
         return np.stack([self._met[word] if word in self._met else self._vectors[word] for word in words])
-
-
-@lru_cache(maxsize=2)
-def stored_words(language: Language) -> dict[str, np.ndarray]:
-    """The word table that ships for a language."""
-    with resources.files("agent.reader.models").joinpath(f"{language}-words.npz").open("rb") as file:
-        return dict(np.load(file, allow_pickle=False))

@@ -37,12 +37,13 @@ class ParagraphReader(Protocol):
 
 
 class TrainedReader:
-    """The reader that ships. It answers when it is more likely right than wrong."""
+    """The reader that ships; DocsageError when it is damaged. It answers when it is more likely right than wrong."""
 
     threshold = 0.5
 
     def __init__(self) -> None:
         self._reader = Reader(E5())
+        self._reader.check()
 
     @cached_property
     def name(self) -> str:

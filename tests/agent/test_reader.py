@@ -1,14 +1,18 @@
 """The learned reader on paragraphs of our own: what it finds, and what it doesn't claim to find."""
 
+import gzip
+
 import numpy as np
 import pytest
 
+from agent.reader import shipped
 from agent.reader.asked import analyse
 from agent.reader.features import candidates
 from agent.reader.ranker import Reader
 from agent.reader.tokens import tokenise
-from agent.reader.vectors import WordKnowledge, stored_words
+from agent.reader.vectors import WordKnowledge
 from retrieval.embedders.e5 import E5
+from retrieval.errors import DocsageError
 
 ENGLISH = (
     "The Linden Hill observatory was founded in 1871 by the astronomer Clara Voss. Its first telescope cost 4,200 "
@@ -103,7 +107,7 @@ def test_a_line_without_end_is_read(reader, question, paragraph):
 
 
 def test_a_span_knows_how_far_the_last_word_of_the_question_is():
-    knowledge = WordKnowledge(stored_words("english"), E5())
+    knowledge = WordKnowledge(shipped.stored_words("english"), E5())
     tokens = tokenise("Zinc is mined, and zinc sells. " + "Nothing else counts here. " * 3 + "Zinc rose.", "english")
     asked = analyse("Who sells zinc?", "english")
     found = candidates(tokens, asked, np.zeros(len(tokens.sentences), np.float32), knowledge)
@@ -127,9 +131,37 @@ class CountingE5(E5):
 
 def test_words_that_are_met_are_computed_once_and_long_ones_by_how_they_begin():
     embedder = CountingE5()
-    knowledge = WordKnowledge(stored_words("english"), embedder)
+    knowledge = WordKnowledge(shipped.stored_words("english"), embedder)
     rows = knowledge.vectors(["the", "zzyzx", "q" * 5_000, "zzyzx"])
     assert 0 < embedder.letters < 200
     before = embedder.letters
     assert np.array_equal(knowledge.vectors(["the", "zzyzx", "q" * 5_000, "zzyzx"]), rows)
     assert embedder.letters == before
+
+
+def _cut(content):
+    return content[: len(content) // 2]
+
+
+def _cut_and_packed(content):
+    return gzip.compress(_cut(gzip.decompress(content)))
+
+
+def _lost(content):
+    raise FileNotFoundError(2, "No such file or directory")
+
+
+@pytest.mark.parametrize("damage", [_cut, _cut_and_packed, _lost, lambda content: b"", lambda content: b"no model"])
+def test_a_damaged_model_is_named(monkeypatch, damage):
+    whole = shipped._content
+    monkeypatch.setattr(shipped, "_content", lambda name: damage(whole(name)))
+    with pytest.raises(DocsageError, match=r"english-spans\.txt\.gz is missing or damaged .*: install docsage again"):
+        shipped.model.__wrapped__("english", "spans")
+
+
+@pytest.mark.parametrize("damage", [_cut, _lost, lambda content: b"", lambda content: b"no table"])
+def test_a_damaged_word_table_is_named(monkeypatch, damage):
+    whole = shipped._content
+    monkeypatch.setattr(shipped, "_content", lambda name: damage(whole(name)))
+    with pytest.raises(DocsageError, match=r"chinese-words\.npz is missing or damaged .*: install docsage again"):
+        shipped.stored_words.__wrapped__("chinese")
