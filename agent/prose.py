@@ -134,7 +134,9 @@ def _found(
 
 
 def fits(question: Question, text: str) -> bool:
-    """Whether words are of the type that the question wants."""
+    """Whether words are of the type that the question wants; nobody's name has digits."""
+    if question.person and re.search(r"\d", text):
+        return False
     return question.answer_type not in WANTED or bool(wanted_values(question, text))
 
 
@@ -173,6 +175,11 @@ def _with_scale(text: str, unit: str) -> str:
 
 
 def _trimmed(span: Span, unit: str) -> str:
-    """The words of a span without the stop that was put after their unit."""
+    """The words of a span without the stop that was put after their unit, and without a bracket that stays open."""
     text = span.text.strip()
-    return text if text in unit else text.rstrip("。.")
+    text = text if text in unit else text.rstrip("。.")
+    for opening, closing in ("()", "（）"):
+        at = text.rfind(opening)
+        if at > 0 and closing not in text[at:]:
+            text = text[:at].rstrip()
+    return text

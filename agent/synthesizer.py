@@ -14,9 +14,9 @@ from agent.draft import Draft, Request
 from agent.listing.counting import count_draft
 from agent.listing.inventories import asked_of_inventory
 from agent.listing.lists import list_draft
-from agent.prose import ProseReader
+from agent.prose import ProseAnswer, ProseReader
 from agent.quoted import RULES_TRUST, nothing_found, picked_draft, prose_draft
-from agent.ranking import PageRead, Scored, rank_units
+from agent.ranking import WANTED, PageRead, Scored, rank_units
 from agent.wordings import asked_acronym
 
 _TRIED = 8
@@ -67,7 +67,8 @@ class ExtractiveSynthesizer:
             found.append(picked)
         prose = self._reader.answer(question, ranked) if self._reader and not _by_form(request) else None
         if prose is not None:
-            found.append(prose_draft(request, prose))
+            value = picked.candidate if picked is not None and question.answer_type in WANTED else None
+            found.append(prose_draft(request, _cut_to(prose, value)))
         elif picked is not None and not certain:
             found.append(picked)
         return found
@@ -83,6 +84,12 @@ async def _worked_out(request: Request, ranked: Sequence[Scored]) -> Draft | Non
         return draft
     extreme = extreme_row(question, ranked, support)
     return None if extreme is None else picked_draft(request, *extreme, "extreme")
+
+
+def _cut_to(prose: ProseAnswer, value: str | None) -> ProseAnswer:
+    """Words that were read, cut to the value among them when a value is wanted and they say much more."""
+    longer = value is not None and value in prose.text and len(prose.text) > 2 * len(value)
+    return replace(prose, text=value) if value is not None and longer else prose
 
 
 def _by_form(request: Request) -> bool:

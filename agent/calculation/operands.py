@@ -47,7 +47,7 @@ class Operands:
     def arguments(self) -> dict[str, Any] | None:
         """The calculator's arguments; None when there is nothing to calculate."""
         scales = {"scale": self.scale, "into": self.into} if self.scale is not None and not self.percent else {}
-        numbers = [plain_number(cell.text) for cell in self.cells]
+        numbers = _magnitudes([plain_number(cell.text) for cell in self.cells])
         if self.expression is not None:
             return {"expression": f"{self.expression} * 100" if self.percent else self.expression, **scales}
         if self.operation == "ratio" and self.percent:
@@ -80,6 +80,11 @@ class Operands:
     def _is_percentage(self) -> bool:
         whole = self.operation in ("difference", "average", "sum") and all("%" in cell.text for cell in self.cells)
         return self.percent or self.operation == "growth" or whole
+
+
+def _magnitudes(numbers: list[str]) -> list[str]:
+    """Numbers without their signs when all are negative: expenses in brackets grow and add up as amounts."""
+    return [number[1:] for number in numbers] if all(number.startswith("-") for number in numbers) else numbers
 
 
 def plain_number(text: str) -> str:

@@ -117,6 +117,8 @@ def _member_draft(request: Request, ranked: Sequence[Scored]) -> Draft | None:
 def _counted(request: Request, ranked: Sequence[Scored], noun: Sequence[str]) -> Iterator[_Count]:
     """The members of each list or enumeration, counted."""
     for found in members(request, ranked, noun):
+        if all(re.search(r"\d", item.text) for item in found.items) and not found.numbered:
+            continue  # "61 were caught in Lisbon, 48 in Turin" gives numbers, it doesn't list what they number
         said = set(terms(f"{found.lead} {found.items[0].text}"))
         # "1. Press ..." is a step without being called so.
         called = noun[-1] in said or (found.numbered and noun[-1] in _STEPS)
@@ -134,7 +136,8 @@ def _given(ranked: Sequence[Scored], noun: Sequence[str]) -> Iterator[_Count]:
     """The numbers that the best sentences give of the noun."""
     for scored in ranked[:_TRIED]:
         unit = scored.unit
-        found = None if unit.cells or unit.role == "figure" else _stated(unit.text, noun)
+        # "2 Methods" numbers a section.
+        found = None if unit.cells or unit.role in ("figure", "heading", "header") else _stated(unit.text, noun)
         if found is not None:
             number, stop = found
             said = re.search(r"[A-Za-z]+$", unit.text[:stop])

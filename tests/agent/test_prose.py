@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from book import SCOPE, Book, agent_over, page
 
-from agent.prose import ProseReader, joined, running_text
+from agent.prose import ProseReader, fits, joined, running_text
 from agent.question import analyse
 from agent.ranking import PageRead, Scored, rank_units
 from agent.reader.ranker import Reader
@@ -93,3 +93,26 @@ def test_an_unsure_answer_is_tentative_and_a_surer_one_is_withheld_where_more_is
     assert 0.01 <= tentative.confidence < 0.99
     assert (withheld.answer, withheld.candidate, withheld.stop_reason) == (None, "1848", "abstained")
     assert withheld.confidence == pytest.approx(tentative.confidence, abs=1e-3)
+
+
+def test_what_is_no_answer_to_a_question_is_not_taken_for_one(tmp_path: Path) -> None:
+    book = Book(
+        page(
+            1,
+            ("heading", "2 Methods"),
+            ("paragraph", "Of the ringed pigeons 61 were caught in Lisbon, 48 in Turin and 33 in Leeds."),
+            ("table", ["|2023|2024", "Wages|(480)|(531)", "Flour|(210)|(242)"]),
+        )
+    )
+    agent = agent_over(book, tmp_path)
+    methods = agent.ask("How many methods were used?", SCOPE)
+    assert methods.answer != "2"
+    caught = agent.ask("How many pigeons were caught in Turin?", SCOPE)
+    assert caught.answer != "3"
+    assert agent.ask("By how much did the wages grow from 2023 to 2024?", SCOPE).answer == "51"
+
+
+@pytest.mark.parametrize("text", ["7月19日", "19 July"])
+def test_nobody_is_called_by_digits(text: str) -> None:
+    assert not fits(analyse("少儿科普讲座的主讲人是谁？"), text)
+    assert fits(analyse("少儿科普讲座是什么时候？"), text)
