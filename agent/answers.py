@@ -222,7 +222,9 @@ def _name(question: Question, unit: Unit) -> str | None:
     if unit.cells:
         named = unit.label and not set(terms(unit.label)) <= set(question.terms)
         cell = None if named else best_cell(question, unit)
-        return unit.label if named else cell.text.strip() if cell else None
+        text = unit.label if named else cell.text.strip() if cell else None
+        # Nobody's name has digits.
+        return None if text and question.person and re.search(r"\d", text) else text
     return _han_name(question, unit.text) if is_chinese(unit.text) else _english_name(question, unit.text)
 
 
