@@ -73,8 +73,7 @@ def _count(context: ToolContext, arguments: InventoryArguments) -> ToolResult:
     pages, unread = _pages(context, doc_id)
     stretches = _stretches(pages, arguments)
     if not stretches:
-        where = arguments.part or ", ".join(map(str, arguments.pages))
-        return ToolResult(notes=(f"the document has no part {where!r}" if arguments.part else f"no page {where}",))
+        return ToolResult(notes=(f"the document has no {_where(arguments)}",))
     found, confidence = _found(context, pages, stretches, arguments)
     if arguments.by == "page" and arguments.thing != "page":
         found = list({item.page.ref: item for item in found}.values())
@@ -94,6 +93,13 @@ def _count(context: ToolContext, arguments: InventoryArguments) -> ToolResult:
         else (),
         notes=notes,
     )
+
+
+def _where(arguments: InventoryArguments) -> str:
+    """Where it was to be counted, in words."""
+    if arguments.pages:
+        return f"page {', '.join(map(str, arguments.pages))}"
+    return "list of references" if arguments.thing == "reference" else f"part {arguments.part!r}"
 
 
 def _document(context: ToolContext, arguments: InventoryArguments) -> str:

@@ -11,6 +11,8 @@ from retrieval.types import Block, Line, Page
 
 APPENDIX, BODY, REFERENCES = "appendix", "body", "references"
 _HEADING = 100
+_TOP = 3
+"""Lines at the top of a page that may be its running head."""
 _NUMBERED = re.compile(
     r"^\W{0,2}(?:(?:Section|Chapter|SECTION|CHAPTER)\s+)?(\d{1,2}(?:\.\d{1,2}){0,3})[.:、]?(?:\s+|$)(?=\D|$)"
 )
@@ -140,12 +142,21 @@ def _start(pages: Sequence[Page], name: str) -> tuple[int, int] | None:
     pattern = _REFERENCES if name == REFERENCES else _APPENDIX
     places = [place for place, text in _short_lines(pages) if pattern.match(text)]
     if name == REFERENCES:
-        return places[-1] if places else None
+        return _before_running_heads(places)
     # Papers letter the sections of an appendix and needn't say the word.
     after = _start(pages, REFERENCES)
     if after is not None:
         places += [place for place, text in _short_lines(pages) if place > after and _FIRST_LETTERED.match(text)]
     return min(places, default=None)
+
+
+def _before_running_heads(places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """The last of the places, or, where it is repeated on top of page after page, the first of these."""
+    found: tuple[int, int] | None = None
+    for place in reversed(places):
+        if found is None or (found[1] < _TOP and found[0] - place[0] == 1):
+            found = place
+    return found
 
 
 def _short_lines(pages: Sequence[Page]) -> Iterator[tuple[tuple[int, int], str]]:
@@ -233,9 +244,14 @@ def _plain(number: str) -> str:
         return number
     if number[0] in _HAN:
         tens, ten, units = number.rpartition("十")
-        return str((_HAN.get(tens, 1) * 10 if ten else 0) + (_HAN[units] if units else 0))
+        return str((_in_order(tens, 1) * 10 if ten else 0) + _in_order(units, 0))
     values = {"I": 1, "V": 5, "X": 10}
     total = 0
     for this, following in zip(number, number[1:] + " ", strict=True):
         total += -values[this] if values.get(following, 0) > values[this] else values[this]
     return str(total)
+
+
+def _in_order(han: str, without: int) -> int:
+    """Han digits read one after the other, as on old pages (一二: 12); `without` any, that."""
+    return int("".join(str(_HAN[c]) for c in han)) if han else without

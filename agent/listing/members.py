@@ -38,6 +38,11 @@ _HEAD = re.compile(
 _HAN_HEAD = re.compile(
     r"(?:哪些|哪[几两二三四五六七八九十\d]+[个种类项点条家位名]?)(?P<noun>[一-鿿]{1,8})|(?P<before>[一-鿿]{2,8}?)(?:主要)?(?:有|包括|是|为)哪些$"
 )
+_REFERRING = re.compile(
+    r"(?:see |in )?(figure|fig\b|table|section|appendix|chapter|page|equation|eq\b|note)s?\.?\s*[A-Z]?\d|([图圖表])\s*\d",
+    re.IGNORECASE,
+)
+"""A reference to another part of the document, which is a member of such parts only."""
 _LONGEST = 160
 _MOST = 40
 _TRIED = 12
@@ -84,10 +89,16 @@ def members(request: Request, ranked: Sequence[Scored], noun: Sequence[str]) -> 
         for enumeration in enumerations(_NUMBER.sub("", scored.unit.text))[:2]:
             items = tuple(_enumerated(item, scored.unit, pages[scored.unit.page]) for item in enumeration.items)
             given = sum(set(terms(item.text)) <= set(question.terms) for item in items)
-            if 2 * given < len(items):
+            if 2 * given < len(items) and all(_may_be(item, noun) for item in items):
                 lead = f"{scored.unit.heading} {enumeration.lead}"
                 sure = enumeration.sure * (0.9 if question.language == "en" else 1.0)
                 yield Members(items, lead, scored, scored.coverage, sure)
+
+
+def _may_be(item: Item, noun: Sequence[str]) -> bool:
+    """Whether an item may be what is asked for: "Figure 2" is no result, but it may be a figure."""
+    referring = _REFERRING.match(item.text)
+    return referring is None or bool(set(terms(referring[1] or referring[2])) & set(noun[-1:]))
 
 
 def head_noun(question: Question) -> tuple[str, ...]:
