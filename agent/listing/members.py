@@ -39,10 +39,12 @@ _HAN_HEAD = re.compile(
     r"(?:哪些|哪[几两二三四五六七八九十\d]+[个种类项点条家位名]?)(?P<noun>[一-鿿]{1,8})|(?P<before>[一-鿿]{2,8}?)(?:主要)?(?:有|包括|是|为)哪些$"
 )
 _REFERRING = re.compile(
-    r"(?:see |in )?(figure|fig\b|table|section|appendix|chapter|page|equation|eq\b|note)s?\.?\s*[A-Z]?\d|([图圖表])\s*\d",
+    r"(?:see |in )?(?:(?P<figure>fig)|(?P<other>tab|sec|app|cha|pag|not))[a-z]*\.?\s*[A-Z]?\d|(?P<han>[图圖表])\s*\d",
     re.IGNORECASE,
 )
-"""A reference to another part of the document, which is a member of such parts only."""
+"""A reference to another part of the document, by the beginning of its word."""
+_FIGURES = ("fig", "cha", "gra", "dia", "plo", "ima", "pic", "ill", "图", "圖")
+"""The beginnings of what figures may be called."""
 _LONGEST = 160
 _MOST = 40
 _TRIED = 12
@@ -96,9 +98,12 @@ def members(request: Request, ranked: Sequence[Scored], noun: Sequence[str]) -> 
 
 
 def _may_be(item: Item, noun: Sequence[str]) -> bool:
-    """Whether an item may be what is asked for: "Figure 2" is no result, but it may be a figure."""
+    """Whether an item may be what is asked for: "Figure 2" is no result, but it may be a chart."""
     referring = _REFERRING.match(item.text)
-    return referring is None or bool(set(terms(referring[1] or referring[2])) & set(noun[-1:]))
+    if referring is None:
+        return True
+    allowed = _FIGURES if referring["figure"] else ((referring["other"] or referring["han"]).lower(),)
+    return any(word.startswith(allowed) for word in noun)
 
 
 def head_noun(question: Question) -> tuple[str, ...]:

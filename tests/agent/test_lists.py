@@ -120,6 +120,26 @@ def test_a_list_about_something_else_is_no_answer() -> None:
     assert draft is None or draft.answer is None
 
 
+REFERRING = Book(
+    page(
+        1,
+        ("heading", "Results"),
+        ("paragraph", "The results of the survey are shown in: see Figure 1, Table 2 and Table 3."),
+        ("paragraph", "The charts about prices are Figure 4, Figure 5 and Figure 6."),
+    )
+)
+
+
+def test_references_to_figures_are_no_members_of_anything_else() -> None:
+    results = listed("What are the results of the survey?", REFERRING)
+    assert results is None or "Figure 1" not in (results.candidate or "")
+    figures = listed("List the figures in the survey", REFERRING)
+    assert figures is None or "Table" not in (figures.candidate or "")
+    charts = listed("What are the charts about prices?", REFERRING)
+    assert charts is not None
+    assert charts.answer == "Figure 4; Figure 5; Figure 6"
+
+
 @pytest.mark.parametrize(
     ("text", "items"),
     [

@@ -154,6 +154,26 @@ async def test_gaps_in_the_numbering_make_a_count_doubtful() -> None:
     assert sure.confidence > 0.7 > 0.3 > unsure.confidence
 
 
+async def test_references_under_a_running_head_are_counted_from_its_first_page() -> None:
+    entries = [f"[{n}] Author {n}. Title. 2020." for n in range(1, 13)]
+    pages = [
+        page(n + 1, ("heading", "References"), *[("list_item", text) for text in entries[4 * n - 4 : 4 * n]])
+        for n in (1, 2, 3)
+    ]
+    first = page(1, ("heading", "Introduction"), ("paragraph", "See [1]."))
+    assert (await count(Book(first, *pages), thing="reference")).value == "12"
+
+
+async def test_what_is_asked_of_a_document_without_references_is_said() -> None:
+    book = Book(page(1, ("paragraph", "Nothing is cited here.")))
+    assert (await count(book, thing="reference")).notes == ("the document has no list of references",)
+
+
+async def test_chapters_with_several_digits_in_a_row_are_read() -> None:
+    book = Book(page(1, ("heading", "第一二章 总则"), ("caption", "图1 结构")))
+    assert (await count(book, thing="figure", part="12")).value == "1"
+
+
 async def test_what_is_not_there_has_no_count_or_no_confidence() -> None:
     assert (await count(CHINESE, thing="figure", part="appendix")).value is None
     assert (await count(PAPER, thing="figure", pages=(400,))).value is None
