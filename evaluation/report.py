@@ -19,7 +19,7 @@ def mmlongbench_report(summary: Summary) -> RenderableType:
     """The tables of one run: totals, retrieval, answers, pages, and the splits by source, document type and span."""
     parts: list[RenderableType] = [
         Text(
-            f"{summary.questions} questions: {summary.answered} answered, {summary.abstained} abstained, "
+            f"{_questions(summary.questions)}: {summary.answered} answered, {summary.abstained} abstained, "
             f"{summary.failed} failed; {summary.unreachable} want pages that their document doesn't have"
         ),
         _retrieval(summary.retrieval),
@@ -48,7 +48,7 @@ def reading_report(summary: ReadingSummary) -> RenderableType:
     asked = sum(one.questions for one in summary.sets.values())
     failed = sum(one.failed for one in summary.sets.values())
     parts: list[RenderableType] = [
-        Text(f"{asked} question{'' if asked == 1 else 's'}, {failed} failed"),
+        Text(f"{_questions(asked)}, {failed} failed"),
         _by_set(summary, "answers", lambda one: one.answers),
     ]
     if any(one.withholding for one in summary.sets.values()):
@@ -66,6 +66,10 @@ def shown(score: Score, unit: str = "%") -> str:
     if score.value is None:
         return f"- ({score.reason})"
     return f"{100 * score.value:.1f}" if unit == "%" else f"{score.value:.2f} s"
+
+
+def _questions(number: int) -> str:
+    return f"{number} question{'' if number == 1 else 's'}"
 
 
 def _retrieval(scores: Mapping[str, Score]) -> Table:

@@ -100,7 +100,7 @@ def _listed(value: Any) -> list[Any]:
         try:
             value = ast.literal_eval(value)
         except SyntaxError as error:
-            raise ValueError(f"{value!r} is no list") from error
+            raise ValueError(f"{value[:60]!r} is no list") from error
     if not value:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
