@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from agent.matching import is_chinese
 
@@ -40,6 +41,7 @@ _MOST_HAN = 24
 _REACH = 200
 
 
+@lru_cache(maxsize=256)
 def asked_acronym(question_text: str) -> str | None:
     """The acronym or short name whose full form a question asks for; None when it asks for none."""
     for pattern in _ASKED:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 import configs
 from agent.types import Task
@@ -29,6 +29,12 @@ class TaskSettings(Settings):
     tool_calls: Count
     support: Share
     tentative: Share = 0.1
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.tentative > self.support:
+            raise ValueError(f"tentative ({self.tentative}) is above support ({self.support}): lower it")
+        return self
 
 
 class TasksSettings(Settings):

@@ -52,7 +52,9 @@ class ExtractiveSynthesizer:
         if (draft := await _worked_out(request, ranked)) is not None:
             return draft
         drafts = [draft for draft in (await count_draft(request, ranked), list_draft(request, ranked)) if draft]
-        drafts += await asyncio.to_thread(self._taken, request, ranked)
+        taken = await asyncio.to_thread(self._taken, request, ranked)
+        # No cell says how many figures a document has.
+        drafts += [draft for draft in taken if draft.way != "cell" or asked_of_inventory(question) is None]
         return max(drafts, key=lambda draft: draft.confidence or 0.0, default=nothing_found(question, ranked[0]))
 
     def _taken(self, request: Request, ranked: Sequence[Scored]) -> list[Draft]:

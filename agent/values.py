@@ -110,6 +110,7 @@ def values(text: str) -> tuple[Value, ...]:
     return tuple(sorted(found, key=lambda value: value.start))
 
 
+@lru_cache(maxsize=20_000)
 def years(text: str) -> tuple[str, ...]:
     """The years that a text names, four digits each, without repeats ("FY21" is 2021)."""
     found = [str(value.day[0]) for value in values(text) if value.kind in ("date", "year") and value.day[0]]

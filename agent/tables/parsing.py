@@ -9,6 +9,7 @@ from agent.tables.grid import CELL, Piece, Strip, has_number, is_band, is_value
 from agent.values import values, years
 from tools.terms import STOP_WORDS
 
+_LONGEST_LINE = 200
 _INLINE = re.compile(r"(?P<label>.*?[^\W\d_].*?)(?P<cells>(?:[\s.…:$]+[$€£¥(]*[–-]?\d[\d,.]*[%)]*)+)\s*$")
 _TOKEN = re.compile(r"[$€£¥(]*[–-]?\d[\d,.]*[%)]*")
 _KEYED = re.compile(r"(?P<label>[^\W\d_][^:：]{1,60})[:：]\s*(?P<value>\S.{0,24})")
@@ -82,8 +83,8 @@ def _loose(row: Strip) -> Parsed:
 
 def inline(piece: Piece, *, in_table: bool) -> Parsed | None:
     """A row that is one line of text: a label and at least two values (one in a table, or after leader dots)."""
-    match = _INLINE.fullmatch(piece.text)
-    if match is None or len(piece.text) > 200:
+    match = _INLINE.fullmatch(piece.text) if len(piece.text) <= _LONGEST_LINE else None
+    if match is None:
         return None
     tokens = list(_TOKEN.finditer(match["cells"]))
     words = match["label"].split()

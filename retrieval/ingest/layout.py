@@ -26,6 +26,8 @@ _KINDS: dict[str, BlockKind] = {
     "page-footer": "footer",
 }
 _CONTAINERS: tuple[BlockKind, ...] = ("table", "figure")
+MOST_LINES = 3000
+"""Lines of a page that the model is run on: its time and memory grow with their square."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from retrieval.ingest.damage import damage_of
 from retrieval.ingest.files import Refusal, content_id, look_up
 from retrieval.ingest.inspection import Inspection, Inspector, Seen
 from retrieval.ingest.jobs import PageReader
-from retrieval.ingest.layout import lay_out, model_boxes
+from retrieval.ingest.layout import MOST_LINES, lay_out, model_boxes
 from retrieval.ingest.numbering import number_pages
 from retrieval.ingest.reading import Source
 from retrieval.progress import Progress, Silent
@@ -203,7 +203,8 @@ class Ingestor:
         if page is None or revision is None:
             raise InputError(f"page {ref.page} of {ref.doc_id} was not read", remedy="index the document first")
         document = self._store.document(ref.doc_id)
-        if page.layout == "model" or document is None or document.kind == "image":
+        crowded = len(page.lines) > MOST_LINES
+        if page.layout == "model" or crowded or document is None or document.kind == "image":
             return page
         path = self._present(ref.doc_id)
         if path is None:

@@ -50,3 +50,10 @@ def test_a_wrong_file_is_refused_with_what_is_valid(tmp_path: Path, text: str, t
 def test_an_unknown_name_lists_the_shipped_profiles() -> None:
     with pytest.raises(InputError, match="embedded"):
         load_profile("embeded")
+
+
+def test_a_tentative_bound_above_the_firm_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "odd.yaml"
+    path.write_text("agent: {tasks: {document_qa: {tool_calls: 12, support: 0.3, tentative: 0.6}}}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"tentative \(0\.6\) is above support \(0\.3\)"):
+        load_profile(str(path))

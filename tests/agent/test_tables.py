@@ -156,7 +156,10 @@ def test_a_key_with_its_value_is_a_row(tmp_path: Path) -> None:
     assert found == {"Revenue": "$3.2m", "Crew": "41"}
 
 
-@pytest.mark.parametrize("text", ["1234567890" * 40 + " km", "1," * 300 + "x", "– " * 300 + "x", "$" * 400 + "5 x"])
+@pytest.mark.parametrize(
+    "text",
+    ["1234567890" * 40 + " km", "Total " + ". " * 9000 + "5 x", "1," * 300 + "x", "– " * 300 + "x", "$" * 400 + "5 x"],
+)
 def test_a_line_of_many_digits_or_signs_is_read_at_once(text: str) -> None:
     page = Page(
         ref=PageRef(doc_id="d", page=1),
