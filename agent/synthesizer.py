@@ -49,12 +49,16 @@ class ExtractiveSynthesizer:
         ranked = await asyncio.to_thread(rank_units, question, pages, known)
         if not ranked:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
+        over_all_pages = asked_of_inventory(question) is not None
+        count = await count_draft(request, ranked)
+        if over_all_pages and count is not None:
+            return count
         if (draft := await _worked_out(request, ranked)) is not None:
             return draft
-        drafts = [draft for draft in (await count_draft(request, ranked), list_draft(request, ranked)) if draft]
+        drafts = [draft for draft in (count, list_draft(request, ranked)) if draft]
         taken = await asyncio.to_thread(self._taken, request, ranked)
         # No cell says how many figures a document has.
-        drafts += [draft for draft in taken if draft.way != "cell" or asked_of_inventory(question) is None]
+        drafts += [draft for draft in taken if draft.way != "cell" or not over_all_pages]
         return max(drafts, key=lambda draft: draft.confidence or 0.0, default=nothing_found(question, ranked[0]))
 
     def _taken(self, request: Request, ranked: Sequence[Scored]) -> list[Draft]:
@@ -77,10 +81,8 @@ class ExtractiveSynthesizer:
 
 
 async def _worked_out(request: Request, ranked: Sequence[Scored]) -> Draft | None:
-    """What is counted over all pages, calculated, or the most of something: nothing else can answer such questions."""
+    """What is calculated, or the most of something: nothing else can answer such questions."""
     question, support = request.question, request.firm / RULES_TRUST
-    if asked_of_inventory(question) is not None and (draft := await count_draft(request, ranked)) is not None:
-        return draft
     found = operands(question, ranked, support)
     if found is not None and (draft := await computed_draft(request, found, trust=RULES_TRUST)) is not None:
         return draft
