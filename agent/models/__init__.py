@@ -1,0 +1,1 @@
+"""Language and vision models: behind an endpoint, in this process, or replayed from a script."""
