@@ -9,11 +9,12 @@ from typing import Any, Literal, Protocol
 from agent.question import Question
 from agent.ranking import PageRead, Scored
 from agent.reading import Unit
+from agent.types import Task
 from retrieval.types import Frozen, Page, PageRef
 from tools.base import ToolResult
 from tools.regions import Quote
 
-Way = Literal["inventory", "calculation", "extreme", "cell", "count", "list", "prose", "quote", "none"]
+Way = Literal["inventory", "calculation", "extreme", "cell", "count", "list", "prose", "quote", "transcription", "none"]
 """How an answer was found."""
 Call = Callable[[str, dict[str, Any]], Awaitable[ToolResult | None]]
 LayOut = Callable[[Sequence[PageRef]], Awaitable[Mapping[PageRef, Page]]]
@@ -44,7 +45,7 @@ class Request:
 
     A draft has an answer from a confidence of `support` on; from `firm` on the run ends with it. `call` runs a tool
     within the budget; None back means that it failed or is too much. `lay_out` gives pages with the layout model's
-    blocks, at some 0.3 seconds a page that wasn't laid out before.
+    blocks, at some 0.3 seconds a page that wasn't laid out before. `task` is what the plan took the question for.
     """
 
     question: Question
@@ -53,6 +54,7 @@ class Request:
     firm: float
     call: Call
     lay_out: LayOut
+    task: Task = "document_qa"
 
 
 class Synthesizer(Protocol):

@@ -146,6 +146,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             firm=needed.support,
             call=call,
             lay_out=lay_out,
+            task=state["plan"].task,
         )
     )
     evidence = (*await locate(draft.quotes, executor, context), *worked_out)
@@ -214,6 +215,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
             facts=facts,
             evidence=state.get("evidence", ()),
             needed=runtime.settings.tasks.of(state["plan"].task),
+            task=state["plan"].task,
         )
         verification = await runtime.verifier.verify(case)
     runtime.trace.append("claims", "verify", verification.model_dump(mode="json"))

@@ -11,7 +11,7 @@ from agent.checks import Check, check_claim
 from agent.draft import Draft
 from agent.question import Question
 from agent.settings import TaskSettings
-from agent.types import Claim, EvidenceReport, Fact
+from agent.types import Claim, EvidenceReport, Fact, Task
 from retrieval.types import Frozen
 from tools.types import Evidence
 
@@ -34,6 +34,7 @@ class Case:
     facts: Sequence[Fact]
     evidence: Sequence[Evidence]
     needed: TaskSettings
+    task: Task = "document_qa"
 
 
 class Verifier(Protocol):
