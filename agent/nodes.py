@@ -173,6 +173,10 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     return {"draft": draft, "facts": facts, "evidence": evidence, "spent": executor.charge}
 
 
+def _quoted_pages(pages: Pages, draft: Draft) -> list[Page]:
+    return [pages.page(ref) for ref in dict.fromkeys(quote.page for quote in draft.quotes)]
+
+
 def _cited_lines(pages: Pages, draft: Draft) -> dict[str, Any]:
     """The cited lines with their boxes and the size of their pages, so that a trace can be read without documents."""
     lines, sizes = [], {}
@@ -216,6 +220,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
             evidence=state.get("evidence", ()),
             needed=runtime.settings.tasks.of(state["plan"].task),
             task=state["plan"].task,
+            pages=await asyncio.to_thread(_quoted_pages, runtime.pages, draft),
         )
         verification = await runtime.verifier.verify(case)
     runtime.trace.append("claims", "verify", verification.model_dump(mode="json"))

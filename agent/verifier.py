@@ -12,7 +12,7 @@ from agent.draft import Draft
 from agent.question import Question
 from agent.settings import TaskSettings
 from agent.types import Claim, EvidenceReport, Fact, Task
-from retrieval.types import Frozen
+from retrieval.types import Frozen, Page
 from tools.types import Evidence
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z\u3400-\u9fff])|(?<=[。！？])")
@@ -27,7 +27,7 @@ class Verification(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a verifier judges: a draft, the facts it rests on and their evidence."""
+    """What a verifier judges: a draft, the facts it rests on and their evidence, and the pages that it quotes."""
 
     question: Question
     draft: Draft
@@ -35,6 +35,7 @@ class Case:
     evidence: Sequence[Evidence]
     needed: TaskSettings
     task: Task = "document_qa"
+    pages: Sequence[Page] = ()
 
 
 class Verifier(Protocol):
