@@ -13,7 +13,7 @@ from retrieval.types import Frozen
 
 T = TypeVar("T")
 Cap = Annotated[int, Field(ge=0)] | None
-Resource = Literal["tool_calls", "replans", "verifications", "snippets", "model_calls", "tokens", "seconds"]
+Resource = Literal["tool_calls", "replans", "verifications", "snippets", "model_calls", "tokens", "seconds", "dollars"]
 
 
 class Budget(Frozen):
@@ -29,6 +29,7 @@ class Budget(Frozen):
     model_calls: Cap = None
     tokens: Cap = None
     seconds: Annotated[float, Field(gt=0)] | None = None
+    dollars: Annotated[float, Field(gt=0)] | None = None
 
     @classmethod
     def of(cls, settings: AgentSettings, task: Task, override: Budget | None = None) -> Budget:
@@ -41,6 +42,7 @@ class Budget(Frozen):
             model_calls=settings.model_calls,
             tokens=settings.tokens,
             seconds=settings.seconds,
+            dollars=settings.dollars,
         )
         return caps.model_copy(update=override.model_dump(exclude_none=True)) if override else caps
 
@@ -53,6 +55,7 @@ class Budget(Frozen):
             "model_calls": spent.model_calls,
             "tokens": spent.tokens_in + spent.tokens_out,
             "seconds": spent.seconds,
+            "dollars": spent.dollars,
         }
         caps: dict[Resource, float | None] = {name: getattr(self, name) for name in used}
         return {name: None if (cap := caps[name]) is None else max(cap - used[name], 0) for name in used}

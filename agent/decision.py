@@ -6,7 +6,15 @@ from agent.budget import Resource
 from agent.settings import TaskSettings
 from agent.state import AgentState, Decision
 
-_NEEDED: tuple[Resource, ...] = ("replans", "tool_calls", "verifications", "seconds", "model_calls", "tokens")
+_NEEDED: tuple[Resource, ...] = (
+    "replans",
+    "tool_calls",
+    "verifications",
+    "seconds",
+    "model_calls",
+    "tokens",
+    "dollars",
+)
 
 
 def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
@@ -44,7 +52,12 @@ def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
 
 def _spoken(resource: Resource) -> str:
     """How a budget's resource is called towards a person."""
-    names: dict[Resource, str] = {"verifications": "attempts", "replans": "attempts", "seconds": "seconds allowed"}
+    names: dict[Resource, str] = {
+        "verifications": "attempts",
+        "replans": "attempts",
+        "seconds": "seconds allowed",
+        "dollars": "dollars allowed",
+    }
     return names.get(resource, resource.replace("_", " "))
 
 

@@ -10,6 +10,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 import configs
+from agent.models.settings import ModelSettings
 from agent.types import Task
 from retrieval.errors import InputError
 from retrieval.settings import RetrievalSettings, Settings
@@ -54,7 +55,7 @@ class TasksSettings(Settings):
 
 
 class AgentSettings(Settings):
-    """How the agent plans, reads, checks and stops. `model_calls` and `tokens` are None without a cap."""
+    """How the agent plans, reads, checks and stops. `model_calls`, `tokens` and `dollars` are None without a cap."""
 
     tasks: TasksSettings = TasksSettings()
     replans: Count = 2
@@ -63,6 +64,7 @@ class AgentSettings(Settings):
     model_calls: Count | None = None
     tokens: Count | None = None
     seconds: Annotated[float, Field(gt=0)] = 120.0
+    dollars: Annotated[float, Field(gt=0)] | None = None
     retrieved_pages: Annotated[int, Field(ge=1)] = 10
     read_pages: Annotated[int, Field(ge=1)] = 8
     cited_pages: Annotated[int, Field(ge=1)] = 3
@@ -70,11 +72,12 @@ class AgentSettings(Settings):
 
 
 class Profile(Settings):
-    """Settings of retrieval and agent under one name."""
+    """Settings of retrieval, agent and model under one name."""
 
     name: str = "embedded"
     retrieval: RetrievalSettings = RetrievalSettings()
     agent: AgentSettings = AgentSettings()
+    model: ModelSettings = ModelSettings()
 
 
 def load_profile(name_or_file: str = "embedded") -> Profile:

@@ -23,6 +23,7 @@ EventKind = Literal[
     "question",
     "plan",
     "tool_call",
+    "model_call",
     "signals",
     "evidence",
     "facts",

@@ -12,7 +12,7 @@ from tools.types import Evidence, Region
 Task = Literal["ocr", "translation", "reasoning_qa", "knowledge_qa", "linguistic_qa", "document_qa"]
 AnswerType = Literal["number", "percent", "money", "date", "name", "yes_no", "list", "count", "text"]
 Verdict = Literal["supported", "contradicted", "unsupported"]
-StopReason = Literal["supported", "tentative", "abstained", "budget"]
+StopReason = Literal["supported", "tentative", "abstained", "budget", "unverified"]
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -79,7 +79,7 @@ class TrajectoryPage(Frozen):
 
 
 class Usage(Frozen):
-    """What a run cost."""
+    """What a run cost. Of the model calls, `cached_calls` were answered from the request cache and cost no money."""
 
     tool_calls: int = 0
     model_calls: int = 0
@@ -89,6 +89,8 @@ class Usage(Frozen):
     verifications: int = 0
     snippets: int = 0
     seconds: float = 0.0
+    cached_calls: int = 0
+    dollars: float = 0.0
 
 
 class Trajectory(Frozen):

@@ -65,6 +65,7 @@ class ModelSettings(Settings):
     decoding: DecodingSettings = DecodingSettings()
     timeout: Annotated[float, Field(gt=0)] = 120.0
     retries: Annotated[int, Field(ge=0, le=20)] = 4
+    backoff: Annotated[float, Field(ge=0)] = 1.0
     concurrency: Positive = 8
     cache: bool = True
     prices: PriceSettings | None = None

@@ -1,0 +1,90 @@
+"""A model as the agent uses it: with retries, a cache of requests and a limit on the calls at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakKeyDictionary
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+
+from agent.models.cache import ReplyCache, request_key
+from agent.models.settings import ModelSettings
+from agent.models.types import Capabilities, Model, ModelFailed, Prompt, Reply, StructureMode
+
+_LONGEST_WAIT = 60.0
+_WEAKER: dict[StructureMode, StructureMode] = {"schema": "json", "json": "text"}
+
+
+class ModelClient:
+    """Asks one model. Time-outs, 429 and 5xx are tried again with growing waits; other failures are final at once."""
+
+    def __init__(self, model: Model, settings: ModelSettings, cache: ReplyCache | None = None) -> None:
+        self.model = model
+        self.settings = settings
+        self.cache = cache
+        self._mode: StructureMode | None = None
+        self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        """The model's name, as trajectories and traces say it."""
+        return self.model.name
+
+    async def capabilities(self) -> Capabilities:
+        """What the model can do; ModelFailed when it can't be reached."""
+        found = await self.model.capabilities()
+        return found if self._mode is None else found.model_copy(update={"structured": self._mode})
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        """The reply to a prompt, from the cache where it was asked before.
+
+        A server that refuses to enforce a schema is asked in the next weaker way, from then on. ModelFailed when there
+        is no whole reply after all retries.
+        """
+        capabilities = await self.capabilities()
+        mode: StructureMode = capabilities.structured if prompt.schema is not None else "text"
+        while True:
+            try:
+                return await self._asked(prompt, mode)
+            except ModelFailed as error:
+                if not error.unsupported or mode not in _WEAKER:
+                    raise
+                mode = self._mode = _WEAKER[mode]
+
+    async def _asked(self, prompt: Prompt, mode: StructureMode) -> Reply:
+        key = request_key(self.model.identity, prompt, mode) if self.cache else ""
+        if self.cache is not None and (known := self.cache.get(key)) is not None:
+            return known
+        async with self._limit():
+            reply = await self._tried(prompt, mode)
+        if self.cache is not None:
+            await asyncio.to_thread(self.cache.put, key, prompt, reply)
+        return reply
+
+    async def _tried(self, prompt: Prompt, mode: StructureMode) -> Reply:
+        attempts = 0
+        async for attempt in AsyncRetrying(
+            stop=stop_after_attempt(self.settings.retries + 1),
+            wait=self._wait,
+            retry=retry_if_exception(lambda error: isinstance(error, ModelFailed) and error.retry),
+            reraise=True,
+        ):
+            with attempt:
+                attempts += 1
+                reply = await self.model.generate(prompt, mode)
+        return reply.model_copy(update={"attempts": attempts})
+
+    def _wait(self, state: RetryCallState) -> float:
+        """What the server asked for, else a growing time with jitter."""
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, ModelFailed) and error.after is not None:
+            return min(error.after, _LONGEST_WAIT)
+        first = self.settings.backoff
+        return wait_exponential_jitter(initial=first, max=max(_LONGEST_WAIT, first), jitter=first)(state)
+
+    def _limit(self) -> asyncio.Semaphore:
+        """The limit on calls at the same time; a semaphore belongs to one event loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._limits:
+            self._limits[loop] = asyncio.Semaphore(self.settings.concurrency)
+        return self._limits[loop]
