@@ -1,0 +1,1 @@
+"""AncientDoc: five tasks over pages of Chinese ancient books, from transcribing them to what their language shows."""

@@ -1,0 +1,84 @@
+"""How runs went, as bars: the tools by task, and the verifier's figures before and after replanning. SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.types import Task
+from evaluation.behaviour.measures import Behaviour
+from evaluation.records import write_bytes
+from evaluation.types import Score
+
+TOOLS_PLOT = "tool-use.svg"
+REPLANNING_PLOT = "replanning.svg"
+_COLOURS = ("#1f6f8b", "#c1440e", "#6a8f2f", "#7b4b94", "#b8860b", "#3b4a6b")
+"""One for each task."""
+
+
+def plot_behaviour(folder: Path, behaviour: Behaviour) -> list[Path]:
+    """Write the plots that there is data for, and remove older ones that have none; the paths of those written."""
+    written = []
+    tools = list(behaviour.overall.tools)
+    used = {task: [one.tools[tool] for tool in tools] for task, one in behaviour.tasks.items()}
+    if tools:
+        written.append(_write(folder / TOOLS_PLOT, "Runs that call a tool (%)", tools, used))
+    changed = {
+        task: [r.support_before, r.support_after, r.confidence_before, r.confidence_after]
+        for task, one in behaviour.tasks.items()
+        if (r := one.replanning).runs
+    }
+    if changed:
+        sides = ["support before", "support after", "confidence before", "confidence after"]
+        title = "Verification before and after replanning (%)"
+        written.append(_write(folder / REPLANNING_PLOT, title, sides, changed))
+    for path in (folder / TOOLS_PLOT, folder / REPLANNING_PLOT):
+        if path not in written:
+            path.unlink(missing_ok=True)
+    return written
+
+
+def _write(path: Path, title: str, labels: Sequence[str], bars: Mapping[Task, Sequence[Score]]) -> Path:
+    """Bars in groups, one group a label and one colour a name; a bar without data is not drawn, which isn't 0."""
+    chart = _chart(title, len(bars))
+    chart.uuid = path.stem  # else a random one, and equal results would differ
+    chart.x_labels = [label.replace("_", " ") for label in labels]
+    for name, scores in bars.items():
+        chart.add(name, [None if score.value is None else round(100 * score.value, 2) for score in scores])
+    write_bytes(path, chart.render())
+    return path
+
+
+def _chart(title: str, series: int) -> Any:
+    """An empty plot with an axis from 0 to 100. Shown, it loads nothing from the network."""
+    import pygal
+    from pygal.style import Style
+
+    style = Style(
+        background="white",
+        plot_background="white",
+        colors=_COLOURS[:series],
+        font_family="sans-serif",
+        title_font_size=18,
+        legend_font_size=14,
+        label_font_size=13,
+        major_label_font_size=13,
+        guide_stroke_color="#dddddd",
+        major_guide_stroke_color="#dddddd",
+        guide_stroke_dasharray="none",
+        major_guide_stroke_dasharray="none",
+    )
+    return pygal.Bar(
+        style=style,
+        js=[],
+        width=900,
+        height=480,
+        title=title,
+        range=(0, 100),
+        y_labels=list(range(0, 101, 20)),
+        legend_at_bottom=True,
+        truncate_legend=-1,
+        truncate_label=-1,
+        x_label_rotation=20,
+    )
