@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Positive = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
+OcrEngineName = Literal["rapidocr", "paddleocr"]
 
 
 class Settings(BaseModel):
@@ -18,14 +20,29 @@ class Settings(BaseModel):
 
 
 class OcrSettings(Settings):
-    """When and how page images are read."""
+    """When and how page images are read.
 
-    engine: Literal["rapidocr"] = "rapidocr"
+    `rapidocr` has its models with it. `paddleocr` reads with the models in `det_model_dir`, `rec_model_dir` and, to
+    tell lines that stand upside down, `cls_model_dir`: folders on disk, for nothing is downloaded.
+    """
+
+    engine: OcrEngineName = "rapidocr"
+    det_model_dir: Path | None = None
+    rec_model_dir: Path | None = None
+    cls_model_dir: Path | None = None
     dpi: Positive = 150
     max_side: Positive = 2000
     min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
     figures: bool = True
     figure_min_area: Annotated[float, Field(ge=0, le=1)] = 0.02
+
+    @property
+    def reader(self) -> str:
+        """The engine with its models: text that one reader read is not given out as that of another."""
+        if self.engine == "rapidocr":
+            return self.engine
+        folders = (self.det_model_dir, self.rec_model_dir, self.cls_model_dir)
+        return " ".join([self.engine, *(str(folder.expanduser().absolute()) for folder in folders if folder)])
 
 
 class IngestSettings(Settings):

@@ -6,6 +6,7 @@ time, many readers (WAL). Each `with store.writing():` block is one transaction:
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,18 +163,30 @@ class Store(Database):
         names = tuple(dict.fromkeys(Path(p).name for p in paths))
         return Document(doc_id=doc_id, kind=cast(DocumentKind, kind), pages=pages, title=title, names=names)
 
+    def note_reader(self, doc_id: str, reader: str) -> None:
+        """Say who does the OCR of a document's pages and figures."""
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_reader(doc_id), reader))
+
+    def is_read_by_other(self, doc_id: str, reader: str) -> bool:
+        """Whether OCR of a document was done by another reader. Before readers were noted there was RapidOCR only."""
+        noted = self.rows("SELECT value FROM meta WHERE key = ?", (_reader(doc_id),))
+        if (noted[0][0] if noted else "rapidocr") == reader:
+            return False
+        tried = "ocr IN ('done', 'failed') OR figures IN ('done', 'failed')"
+        return bool(self.rows(f"SELECT 1 FROM pages WHERE doc_id = ? AND ({tried}) LIMIT 1", (doc_id,)))
+
     def remove_document(self, doc_id: str) -> None:
         """Forget a document with its pages, postings, vectors and file names, in one transaction."""
         with self.writing() as db:
-            db.execute("DELETE FROM meta WHERE key = ?", (_complete(doc_id),))
-            db.execute(
-                "DELETE FROM postings WHERE doc_no IN (SELECT doc_no FROM documents WHERE doc_id = ?)", (doc_id,)
-            )
-            db.execute(
-                "DELETE FROM passages WHERE doc_no IN (SELECT doc_no FROM documents WHERE doc_id = ?)", (doc_id,)
-            )
-            for table in ("pages", "vectors", "files", "documents"):
+            _forget_pages(db, doc_id)
+            for table in ("files", "documents"):
                 db.execute(f"DELETE FROM {table} WHERE doc_id = ?", (doc_id,))
+
+    def forget_pages(self, doc_id: str) -> None:
+        """Forget what was read of a document and derived from it, in one transaction; its file names stay."""
+        with self.writing() as db:
+            _forget_pages(db, doc_id)
 
     def record_file(self, path: Path, known: KnownFile) -> None:
         """Remember that `path` held this content. A name that held other content before is moved to this one."""
@@ -298,6 +311,20 @@ _COLUMNS = "doc_id, page, label, width, height, writing, layout, note, content"
 def _complete(doc_id: str) -> str:
     """The key of the mark that a document is complete."""
     return f"complete:{doc_id}"
+
+
+def _forget_pages(db: sqlite3.Connection, doc_id: str) -> None:
+    db.execute("DELETE FROM meta WHERE key IN (?, ?)", (_complete(doc_id), _reader(doc_id)))
+    for table in ("postings", "passages"):
+        db.execute(f"DELETE FROM {table} WHERE doc_no IN (SELECT doc_no FROM documents WHERE doc_id = ?)", (doc_id,))
+    db.execute("UPDATE documents SET postings_of = -1 WHERE doc_id = ?", (doc_id,))
+    for table in ("pages", "vectors"):
+        db.execute(f"DELETE FROM {table} WHERE doc_id = ?", (doc_id,))
+
+
+def _reader(doc_id: str) -> str:
+    """The key of the note who did the OCR of a document."""
+    return f"reader:{doc_id}"
 
 
 def encode_content(lines: Iterable[tuple[Any, ...]], blocks: Iterable[tuple[Any, ...]]) -> bytes:

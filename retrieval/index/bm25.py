@@ -104,6 +104,7 @@ class Postings:
             content = np.array(places, np.int32).reshape(-1, 4).tobytes()
             db.execute("INSERT OR REPLACE INTO passages VALUES (?, ?)", (doc_no, content))
             db.execute("UPDATE documents SET postings_of = ? WHERE doc_no = ?", (state, doc_no))
+        self._tables.pop(doc_no, None)  # a document that was forgotten and read anew can come to the same state
         return True
 
     def units(self, doc_ids: Sequence[str]) -> Units:

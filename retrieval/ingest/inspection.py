@@ -46,8 +46,9 @@ class Inspection:
 class Inspector:
     """Looks at files; never writes."""
 
-    def __init__(self, store: Store, passwords: Sequence[str]) -> None:
+    def __init__(self, store: Store, passwords: Sequence[str], reader: str) -> None:
         self._store = store
+        self._reader = reader
         self._passwords = tuple(passwords)
 
     def inspect(self, paths: Sequence[Path]) -> Inspection:
@@ -67,7 +68,7 @@ class Inspector:
         stat = look_up(path)
         known = self._store.known_file(path)
         unchanged = known is not None and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
-        if unchanged and known is not None and self._store.is_complete(known.doc_id):
+        if unchanged and known is not None and self._is_read(known.doc_id):
             return Seen(path, known, known)
         form = sniff(path)
         try:
@@ -76,10 +77,14 @@ class Inspector:
             raise UnreadableDocument(
                 f"{shown(path)}: can't be read ({error.strerror})", remedy="check the disk, or get another copy"
             ) from error
-        if self._store.is_complete(file.doc_id):
+        if self._is_read(file.doc_id):
             return Seen(path, file, known)
         document, damaged = self._opened(path, file.doc_id, "pdf" if form == "pdf" else "image")
         return Seen(path, file, known, document, damaged)
+
+    def _is_read(self, doc_id: str) -> bool:
+        """Whether all of a document is in the store, as this batch's OCR engine reads it."""
+        return self._store.is_complete(doc_id) and not self._store.is_read_by_other(doc_id, self._reader)
 
     def _opened(self, path: Path, doc_id: str, kind: DocumentKind) -> tuple[Document, bool]:
         """The document in a file, and whether the file had to be repaired. Raises `UnreadableDocument`."""

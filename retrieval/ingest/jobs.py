@@ -11,6 +11,7 @@ from retrieval.ingest import image as frames
 from retrieval.ingest import pdf
 from retrieval.ingest.figures import FigureText, figures_to_read, with_figure_text
 from retrieval.ingest.fragments import Draft, to_row
+from retrieval.ingest.ocr import check_engine
 from retrieval.ingest.pool import Outcome, WorkerPool
 from retrieval.ingest.reading import FigureJob, Job, Source, read_figures, read_scan, read_text, unreadable
 from retrieval.progress import Progress
@@ -55,6 +56,7 @@ class PageReader:
         total = sum(map(len, due.values()))
         if not total:
             return 0
+        check_engine(self._settings.ocr)
         progress.start("OCR", total)
         threads = self._settings.workers if total == 1 else 1
         jobs: dict[Job, str] = {
@@ -90,6 +92,7 @@ class PageReader:
                     jobs[source, page, tuple(wanted[page])] = PageRef(doc_id=doc_id, page=page)
         if not jobs:
             return done
+        check_engine(self._settings.ocr)
         order = {ref: place for place, ref in enumerate(first)}
         tasks = sorted(jobs, key=lambda job: order.get(jobs[job], len(order)))
         progress.start("figures", len(tasks))

@@ -20,6 +20,7 @@ from retrieval.ingest.inspection import Inspection, Inspector, Seen
 from retrieval.ingest.jobs import PageReader
 from retrieval.ingest.layout import MOST_LINES, lay_out, model_boxes
 from retrieval.ingest.numbering import number_pages
+from retrieval.ingest.ocr import check_engine
 from retrieval.ingest.reading import Source
 from retrieval.progress import Progress, Silent
 from retrieval.settings import IngestSettings
@@ -74,7 +75,7 @@ class Ingestor:
         A document that lacks pages is noted. Files that are refused are in the report only: what is said about them
         is up to the caller, who knows whether anything is left.
         """
-        inspection = Inspector(self._store, self._passwords).inspect(paths)
+        inspection = Inspector(self._store, self._passwords, self._settings.ocr.reader).inspect(paths)
         if inspection.is_settled:
             batch = self._record(inspection)
         else:
@@ -104,11 +105,16 @@ class Ingestor:
             self._drop_nameless(before)
         for seen in inspection.seen:
             doc_id = seen.file.doc_id
+            other = self._store.is_read_by_other(doc_id, self._settings.ocr.reader)
             # Another process may have read it while this one waited for its turn.
-            if seen.document is None or self._store.is_complete(doc_id):
+            if seen.document is None or (self._store.is_complete(doc_id) and not other):
                 batch.reused += 1
             elif doc_id not in batch.sources:
+                if other:
+                    check_engine(self._settings.ocr)  # before anything is lost
+                    self._store.forget_pages(doc_id)
                 self._store.add_document(seen.document)
+                self._store.note_reader(doc_id, self._settings.ocr.reader)
                 kind = seen.document.kind
                 batch.sources[doc_id] = Source(
                     seen.path, kind, self._passwords, self._settings.ocr, damaged=seen.damaged
@@ -172,14 +178,16 @@ class Ingestor:
     ) -> Counter[str]:
         """OCR of raster figures, until `deadline` (of `time.monotonic`); the number of pages done by document.
 
-        The pages in `first` come first. A document whose file has gone is left out, and nothing is done while another
-        process writes: it is an enrichment.
+        The pages in `first` come first. A document whose file has gone or whose other figures another engine read is
+        left out, and nothing is done while another process writes: it is an enrichment.
         """
         sources = {doc_id: source for doc_id in doc_ids if (source := self._figure_source(doc_id)) is not None}
         if not sources:
             return Counter()
         try:
             with self._alone(None):
+                for doc_id in sources:
+                    self._store.note_reader(doc_id, self._settings.ocr.reader)
                 return PageReader(self._store, self._settings).read_figures(sources, first, progress, deadline)
         except CollectionBusy as error:
             progress.note(f"figures are left for later: {error.problem}")
@@ -189,6 +197,8 @@ class Ingestor:
         """Where the figures of a document can be read, None when there is nothing to read or nowhere."""
         document = self._store.document(doc_id)
         if document is None or document.kind == "image" or not self._store.pages_due(doc_id, "figures"):
+            return None
+        if self._store.is_read_by_other(doc_id, self._settings.ocr.reader):
             return None
         path = self._present(doc_id)
         return Source(path, document.kind, self._passwords, self._settings.ocr) if path is not None else None
