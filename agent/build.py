@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.checkpoints import checkpoint_path, remove, remove_answered, remove_stale
 from agent.draft import Synthesizer
 from agent.graph import interrupted_question, run_graph
+from agent.loop import run
 from agent.memory import PagesOnce
+from agent.models.choice import open_client
+from agent.models.client import ModelClient
 from agent.nodes import Runtime
 from agent.planner import Hints, Planner, RulePlanner, task_of
 from agent.prose import ProseReader
 from agent.question import analyse, check_question
 from agent.reader.ranker import Reader
-from agent.settings import AgentSettings
+from agent.roles.planner import ModelPlanner
+from agent.roles.verifier import ModelVerifier
+from agent.roles.writer import ModelSynthesizer
+from agent.settings import AgentSettings, Profile
 from agent.state import AgentState
 from agent.synthesizer import ExtractiveSynthesizer
 from agent.trace import TraceWriter, load, new_run_id, trace_path, trajectory_of
 from agent.trajectory import trajectory_from
 from agent.types import Trajectory, Usage
-from agent.verifier import RuleVerifier, Verifier
+from agent.verifier import RuleVerifier, Unchecked, Verifier
 from retrieval.collection import Collection
 from retrieval.embedders.e5 import E5
 from retrieval.errors import InputError
 from retrieval.types import Scope
 from tools.base import Pages
 from tools.registry import Registry
+
+if TYPE_CHECKING:
+    from retrieval.knowledge import Pool
 
 
 class Agent:
@@ -44,6 +53,8 @@ class Agent:
         synthesizer: Synthesizer | None = None,
         verifier: Verifier | None = None,
         registry: Registry | None = None,
+        client: ModelClient | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self.pages = pages
         self.root = root
@@ -52,11 +63,14 @@ class Agent:
         self.synthesizer = synthesizer or ExtractiveSynthesizer(ProseReader(Reader(E5())))
         self.verifier = verifier or RuleVerifier()
         self.registry = registry or Registry()
+        self.client = client
+        self.pool = pool
 
     @property
     def models(self) -> dict[str, str]:
-        """Which parts answer, by role."""
-        return {"planner": self.planner.name, "synthesizer": self.synthesizer.name, "verifier": self.verifier.name}
+        """Which parts answer, by role, and the model behind them where there is one."""
+        parts = {"planner": self.planner.name, "synthesizer": self.synthesizer.name, "verifier": self.verifier.name}
+        return parts if self.client is None else {**parts, "model": self.client.name}
 
     async def aask(
         self,
@@ -75,14 +89,14 @@ class Agent:
         check_question(question)
         if not scope.doc_ids:
             raise InputError("there are no documents to ask", remedy="give paths, or index documents first")
-        run = run_id or new_run_id()
-        initial = self._initial(run, question, scope, budget, hints or Hints())
-        path = trace_path(self.root, run)
-        checkpoint = checkpoint_path(self.root, run)
+        run_name = run_id or new_run_id()
+        initial = self._initial(run_name, question, scope, budget, hints or Hints())
+        path = trace_path(self.root, run_name)
+        checkpoint = checkpoint_path(self.root, run_name)
         trajectory = await self._known(path, checkpoint, initial)
         if trajectory is None:
             await asyncio.to_thread(remove_stale, self.root)
-            trajectory = await self._run(TraceWriter(path, run), checkpoint, initial)
+            trajectory = await self._run(TraceWriter(path, run_name), checkpoint, initial)
         remove(checkpoint)
         await asyncio.to_thread(remove_answered, self.root, question, scope)
         return trajectory
@@ -96,26 +110,8 @@ class Agent:
         hints: Hints | None = None,
         run_id: str | None = None,
     ) -> Trajectory:
-        """`aask` for callers without an event loop; inside one it runs in a thread of its own."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.aask(question, scope, budget=budget, hints=hints, run_id=run_id))
-        found: list[Trajectory | BaseException] = []
-
-        def work() -> None:
-            try:
-                found.append(asyncio.run(self.aask(question, scope, budget=budget, hints=hints, run_id=run_id)))
-            except BaseException as error:
-                found.append(error)
-
-        thread = threading.Thread(target=work, name="docsage-ask")
-        thread.start()
-        thread.join()
-        result = found[0]
-        if isinstance(result, BaseException):
-            raise result
-        return result
+        """`aask` for callers that don't await; it may be called inside an event loop, which it then blocks."""
+        return run(self.aask(question, scope, budget=budget, hints=hints, run_id=run_id))
 
     def _initial(self, run: str, text: str, scope: Scope, budget: Budget | None, hints: Hints) -> AgentState:
         question = analyse(text)
@@ -127,6 +123,7 @@ class Agent:
             "scope": scope,
             "hints": hints,
             "budget": Budget.of(self.settings, task, budget),
+            "caps": budget,
             "question": question,
             "spent": Usage(),
         }
@@ -161,6 +158,8 @@ class Agent:
             synthesizer=self.synthesizer,
             verifier=self.verifier,
             trace=trace,
+            client=self.client,
+            pool=self.pool,
         )
         try:
             final = await run_graph(checkpoints, initial, runtime)
@@ -174,6 +173,35 @@ class Agent:
         return trajectory
 
 
-def build_agent(collection: Collection, settings: AgentSettings | None = None) -> Agent:
-    """The agent of the embedded profile over a collection; its traces stand in the collection's folder."""
-    return Agent(collection, collection.root, settings)
+Part = Literal["planner", "verifier", "retrieval"]
+"""What an ablation leaves out."""
+
+
+def build_agent(
+    collection: Collection,
+    profile: Profile | None = None,
+    *,
+    pool: Pool | None = None,
+    without: frozenset[Part] = frozenset(),
+) -> Agent:
+    """The agent of a profile over a collection; traces and cached replies stand in the collection's folder.
+
+    `without` leaves parts out, for ablations: the rules plan the fixed steps, nothing is verified, or the evidence pool
+    is not asked.
+    """
+    chosen = profile or Profile()
+    settings = chosen.agent
+    client = open_client(chosen.model, collection.root)
+    rules = ExtractiveSynthesizer(ProseReader(Reader(E5())))
+    planner: Planner = ModelPlanner(settings) if client and "planner" not in without else RulePlanner(settings)
+    verifier: Verifier = ModelVerifier() if client else RuleVerifier()
+    return Agent(
+        collection,
+        collection.root,
+        settings,
+        planner=planner,
+        synthesizer=ModelSynthesizer(chosen.model, rules) if client else rules,
+        verifier=Unchecked() if "verifier" in without else verifier,
+        client=client,
+        pool=None if "retrieval" in without else pool,
+    )

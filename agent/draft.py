@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from agent.models.calls import ModelCalls
+from agent.models.types import Picture
 from agent.question import Question
 from agent.ranking import PageRead, Scored
 from agent.reading import Unit
@@ -13,10 +15,14 @@ from agent.types import Task
 from retrieval.types import Frozen, Page, PageRef
 from tools.base import ToolResult
 from tools.regions import Quote
+from tools.types import Evidence
 
-Way = Literal["inventory", "calculation", "extreme", "cell", "count", "list", "prose", "quote", "transcription", "none"]
+Way = Literal[
+    "inventory", "calculation", "extreme", "cell", "count", "list", "prose", "quote", "transcription", "model", "none"
+]
 """How an answer was found."""
 Call = Callable[[str, dict[str, Any]], Awaitable[ToolResult | None]]
+Show = Callable[[PageRef], Awaitable[Picture]]
 LayOut = Callable[[Sequence[PageRef]], Awaitable[Mapping[PageRef, Page]]]
 
 
@@ -24,7 +30,7 @@ class Draft(Frozen):
     """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
     nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
     that the quotes meet; `missing` are the terms that stand nowhere near them. `confidence` is the probability that the
-    answer is right; None where its writer can't tell.
+    answer is right; None where its writer can't tell. `origin` says who wrote it, and why not somebody else.
     """
 
     answer: str | None
@@ -37,6 +43,7 @@ class Draft(Frozen):
     reason: str = ""
     confidence: float | None = None
     way: Way = "none"
+    origin: str = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,9 @@ class Request:
     A draft has an answer from a confidence of `support` on; from `firm` on the run ends with it. `call` runs a tool
     within the budget; None back means that it failed or is too much. `lay_out` gives pages with the layout model's
     blocks, at some 0.3 seconds a page that wasn't laid out before. `task` is what the plan took the question for.
+
+    The rest is for models: `calls` asks one, `picture` shows a page, `snippets` are what the evidence pool has,
+    `doubts` what the verifier said of the last draft, `notes` the simplified text of pages that were normalised.
     """
 
     question: Question
@@ -55,6 +65,11 @@ class Request:
     call: Call
     lay_out: LayOut
     task: Task = "document_qa"
+    calls: ModelCalls | None = None
+    picture: Show | None = None
+    snippets: Sequence[Evidence] = ()
+    doubts: Sequence[str] = ()
+    notes: str = ""
 
 
 class Synthesizer(Protocol):

@@ -12,8 +12,8 @@ from agent.planner import GROUNDING
 from agent.ranking import PageRead
 from agent.types import Fact
 from retrieval.types import PageHit, PageRef
-from tools.base import Pages, ToolContext, evidence_id
-from tools.regions import Quote, located, place
+from tools.base import Pages, ToolContext
+from tools.regions import Quote, located, place, quote_id
 from tools.types import Evidence
 
 
@@ -28,7 +28,9 @@ def page_reads(pages: Pages, hits: Sequence[PageHit], read: Sequence[PageRef]) -
             document = pages.document(ref.doc_id)
             names = [re.sub(r"[_\-.]+", " ", name.rsplit(".", 1)[0]) for name in document.names]
             titles[ref.doc_id] = " ".join([document.title, *names])
-        found.append(PageRead(page=pages.page(ref), rank=ranks.get(ref, len(ranks) + 1), titles=titles[ref.doc_id]))
+        name = pages.document(ref.doc_id).name
+        rank = ranks.get(ref, len(ranks) + 1)
+        found.append(PageRead(page=pages.page(ref), rank=rank, titles=titles[ref.doc_id], name=name))
     return found
 
 
@@ -53,7 +55,7 @@ def fact_records(draft: Draft, evidence: Sequence[Evidence]) -> tuple[Fact, ...]
     by_id = {item.id: item for item in evidence}
     facts: list[Fact] = []
     for quote, statement in zip(draft.quotes, draft.statements, strict=True):
-        item = by_id.get(evidence_id(quote.page, quote.lines, quote.kind))
+        item = by_id.get(quote_id(quote))
         if item is not None and item.region is not None:
             facts.append(Fact(id=f"f{len(facts) + 1}", text=statement, region=item.region, evidence_ids=(item.id,)))
     return tuple(facts)

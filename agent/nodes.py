@@ -5,32 +5,46 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from agent.budget import add
+from agent.budget import Budget, add
 from agent.decision import decide_next
 from agent.draft import Draft, Request, Synthesizer
 from agent.executor import Executor
 from agent.grounding import fact_records, locate, page_reads
-from agent.planner import GROUNDING, Planner, RulePlanner, problems_of
+from agent.models.calls import ModelCalls
+from agent.models.client import ModelClient
+from agent.models.types import Picture
+from agent.planner import GROUNDING, POOL, Planner, PlanRequest, RulePlanner, problems_of
 from agent.replanning import Situation
+from agent.roles.pictures import encoded
 from agent.settings import AgentSettings
 from agent.state import AgentState, Candidate, merge_evidence, merge_hits
 from agent.trace import TraceWriter
-from agent.types import Plan, Usage
+from agent.types import Plan, PlanStep, Usage
 from agent.verifier import Case, Verifier, unverified
-from retrieval.types import Page, PageRef, Scope
+from retrieval.types import Document, Page, PageRef, Scope
 from tools.base import Pages, ToolContext, ToolResult
 from tools.registry import Registry
+from tools.terms import extract_terms
 from tools.types import Evidence
+
+if TYPE_CHECKING:
+    from retrieval.knowledge import Pool
+
+_DPI = 110
+_WORKED_ON, _LONGEST_TEXT, _MOST_TERMS = 3, 20_000, 40
+"""Pages whose text is normalised and searched for terms, characters of it, and terms that are looked up."""
 
 NodeName = Literal["plan", "execute", "synthesise", "verify", "decide"]
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts that the nodes of one run work with; none of them is in the state."""
+    """The parts that the nodes of one run work with; none of them is in the state. Without a `client` there are rules
+    only.
+    """
 
     pages: Pages
     registry: Registry
@@ -39,6 +53,13 @@ class Runtime:
     synthesizer: Synthesizer
     verifier: Verifier
     trace: TraceWriter
+    client: ModelClient | None = None
+    pool: Pool | None = None
+
+    async def picture(self, ref: PageRef) -> Picture:
+        """A page as an image for the model."""
+        dpi = self.client.settings.dpi if self.client else _DPI
+        return await asyncio.to_thread(lambda: encoded(self.pages.image(ref, dpi=dpi)))
 
 
 Node = Callable[[AgentState, Runtime], Awaitable[AgentState]]
@@ -51,7 +72,7 @@ async def run_node(name: NodeName, state: AgentState, runtime: Runtime) -> Agent
     charge = add(update.get("spent", Usage()), Usage(seconds=round(time.monotonic() - start, 4)))
     update["spent"] = charge
     total = add(state["spent"], charge)
-    data = {"spent": total.model_dump(), "left": state["budget"].left(total)}
+    data = {"spent": total.model_dump(), "left": update.get("budget", state["budget"]).left(total)}
     runtime.trace.append("budget", name, data)
     return update
 
@@ -60,18 +81,38 @@ async def plan(state: AgentState, runtime: Runtime) -> AgentState:
     """The first plan, or further steps when the verdict sent the run back."""
     if "plan" in state:
         return await _replan(state, runtime)
-    question, hints, budget = state["question"], state["hints"], state["budget"]
-    made = await runtime.planner.plan(question, hints, budget)
+    calls = _calls(state, runtime, "plan")
+    request = await asyncio.to_thread(_plan_request, state, runtime, calls)
+    task = await runtime.planner.task(request)
+    budget = Budget.of(runtime.settings, task, state.get("caps"))
+    request = replace(request, budget=budget)
+    made = await runtime.planner.plan(request, task)
     problems = problems_of(made, runtime.registry, budget)
     if problems:
         runtime.trace.append("plan", "plan", {"refused": made.model_dump(mode="json"), "problems": list(problems)})
-        made = await RulePlanner(runtime.settings).plan(question, hints, budget)
+        made = await RulePlanner(runtime.settings).plan(request, task)
     runtime.trace.append("plan", "plan", {"plan": made.model_dump(mode="json")})
-    return {"plan": made, "pending": made.steps}
+    return {"plan": made, "pending": made.steps, "budget": budget, "spent": calls.charge}
+
+
+def _plan_request(state: AgentState, runtime: Runtime, calls: ModelCalls) -> PlanRequest:
+    documents = [runtime.pages.document(doc_id) for doc_id in state["scope"].doc_ids]
+    return PlanRequest(
+        question=state["question"],
+        hints=state["hints"],
+        budget=state["budget"],
+        documents=tuple((document.name, document.pages) for document in documents),
+        doc_ids=state["scope"].doc_ids,
+        registry=runtime.registry,
+        calls=calls,
+        pooled=runtime.pool is not None,
+    )
 
 
 async def _replan(state: AgentState, runtime: Runtime) -> AgentState:
-    lengths = await asyncio.to_thread(_lengths, runtime.pages, state["scope"])
+    calls = _calls(state, runtime, "plan")
+    documents = await asyncio.to_thread(_documents, runtime.pages, state["scope"])
+    left = state["budget"].left(state["spent"])["tool_calls"]
     situation = Situation(
         question=state["question"],
         plan=state["plan"],
@@ -79,7 +120,12 @@ async def _replan(state: AgentState, runtime: Runtime) -> AgentState:
         read=state.get("read", ()),
         missing=state["verification"].report.missing,
         attempt=state["spent"].replans,
-        lengths=lengths,
+        lengths={doc_id: document.pages for doc_id, document in documents.items()},
+        calls=calls,
+        names={doc_id: document.name for doc_id, document in documents.items()},
+        registry=runtime.registry,
+        verdict="; ".join(_doubts(state)),
+        calls_left=None if left is None else int(left),
     )
     steps = await runtime.planner.replan(situation)
     unknown = runtime.registry.unknown(step.tool for step in steps)
@@ -90,11 +136,22 @@ async def _replan(state: AgentState, runtime: Runtime) -> AgentState:
         "plan", "plan", {"attempt": situation.attempt, "steps": [s.model_dump(mode="json") for s in steps]}
     )
     extended = Plan(**{**dict(state["plan"]), "steps": (*state["plan"].steps, *steps)})
-    return {"plan": extended, "pending": steps, "stuck": not steps}
+    return {"plan": extended, "pending": steps, "stuck": not steps, "spent": calls.charge}
 
 
-def _lengths(pages: Pages, scope: Scope) -> dict[str, int]:
-    return {doc_id: pages.document(doc_id).pages for doc_id in scope.doc_ids}
+def _documents(pages: Pages, scope: Scope) -> dict[str, Document]:
+    return {doc_id: pages.document(doc_id) for doc_id in scope.doc_ids}
+
+
+def _doubts(state: AgentState) -> tuple[str, ...]:
+    """What the last verdict had against the draft, in words; none before the first one."""
+    if "verification" not in state:
+        return ()
+    verification = state["verification"]
+    found = [f"{claim.text!r}: {claim.reason}" for claim in verification.claims if claim.verdict != "supported"]
+    if state["draft"].answer is None and state["draft"].reason:
+        found.append(state["draft"].reason)
+    return tuple(found)
 
 
 async def execute(state: AgentState, runtime: Runtime) -> AgentState:
@@ -105,7 +162,7 @@ async def execute(state: AgentState, runtime: Runtime) -> AgentState:
     results: list[ToolResult] = []
     context = _context(state, runtime)
     for stage in sorted({step.stage for step in steps}):
-        now = [step for step in steps if step.stage == stage]
+        now = [_filled(step, context, results) for step in steps if step.stage == stage]
         results += await executor.together(now, context, keep=1 if grounds else 0)
         context = _context(state, runtime, results)
     signals = tuple(status for result in results for status in result.signals)
@@ -117,13 +174,27 @@ async def execute(state: AgentState, runtime: Runtime) -> AgentState:
         "signals": signals,
         "read": tuple(ref for result in results for ref in result.read),
         "evidence": tuple(item for result in results for item in result.evidence),
+        "normalised": next((result.value for result in results if result.value), state.get("normalised", "")),
         "spent": executor.charge,
     }
+
+
+def _filled(step: PlanStep, context: ToolContext, results: Sequence[ToolResult]) -> PlanStep:
+    """A step with the arguments that are known only now: the text of the pages that were read, the terms found."""
+    if step.tool in ("term_extractor", "char_normalizer") and not step.arguments.get("text"):
+        refs = dict.fromkeys(ref for result in results for ref in result.read)
+        text = "\n".join(context.pages.page(ref).text for ref in list(refs)[:_WORKED_ON])
+        return step.model_copy(update={"arguments": {"text": text[:_LONGEST_TEXT]}})
+    if step.tool == POOL and not step.arguments.get("terms"):
+        found = [*extract_terms(context.question), *(term for result in results for term in result.terms)]
+        return step.model_copy(update={"arguments": {"terms": list(dict.fromkeys(found))[:_MOST_TERMS]}})
+    return step
 
 
 async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     """Write a draft from the pages that were read, and place its quotes."""
     executor = _executor(state, runtime, "synthesise")
+    calls = _calls(state, runtime, "synthesise")
     context = _context(state, runtime)
 
     worked_out: list[Evidence] = []
@@ -147,6 +218,11 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             call=call,
             lay_out=lay_out,
             task=state["plan"].task,
+            calls=calls,
+            picture=runtime.picture,
+            snippets=[item for item in context.evidence if item.kind == "snippet"],
+            doubts=_doubts(state),
+            notes=state.get("normalised", ""),
         )
     )
     evidence = (*await locate(draft.quotes, executor, context), *worked_out)
@@ -162,6 +238,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             "answer": draft.answer,
             "candidate": draft.candidate,
             "way": draft.way,
+            "origin": draft.origin,
             "confidence": draft.confidence,
             "coverage": round(draft.coverage, 4),
             "missing": list(draft.missing),
@@ -170,7 +247,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             "facts": [fact.model_dump(mode="json") for fact in facts],
         },
     )
-    return {"draft": draft, "facts": facts, "evidence": evidence, "spent": executor.charge}
+    return {"draft": draft, "facts": facts, "evidence": evidence, "spent": add(executor.charge, calls.charge)}
 
 
 def _quoted_pages(pages: Pages, draft: Draft) -> list[Page]:
@@ -210,6 +287,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
     """Check the draft claim by claim; without a verification left it stays unverified."""
     draft, facts = state["draft"], state["facts"]
     exhausted = bool(state["budget"].exhausted(state["spent"], "verifications"))
+    calls = _calls(state, runtime, "verify")
     if exhausted:
         verification = unverified(draft)
     else:
@@ -221,13 +299,16 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
             needed=runtime.settings.tasks.of(state["plan"].task),
             task=state["plan"].task,
             pages=await asyncio.to_thread(_quoted_pages, runtime.pages, draft),
+            calls=calls,
+            picture=runtime.picture,
+            criteria=state["plan"].criteria,
         )
         verification = await runtime.verifier.verify(case)
     runtime.trace.append("claims", "verify", verification.model_dump(mode="json"))
     return {
         "verification": verification,
         "best": Candidate(draft=draft, facts=facts, verification=verification),
-        "spent": Usage(verifications=0 if exhausted else 1),
+        "spent": add(calls.charge, Usage(verifications=0 if exhausted else 1)),
     }
 
 
@@ -249,6 +330,10 @@ NODES: dict[NodeName, Node] = {
 
 def _executor(state: AgentState, runtime: Runtime, node: str) -> Executor:
     return Executor(runtime.registry, runtime.trace, state["budget"], state["spent"], node=node)
+
+
+def _calls(state: AgentState, runtime: Runtime, node: str) -> ModelCalls:
+    return ModelCalls(runtime.client, runtime.trace, state["budget"], state["spent"], node=node)
 
 
 def _context(state: AgentState, runtime: Runtime, results: list[ToolResult] | None = None) -> ToolContext:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from agent.budget import Budget
 from agent.cues import TASKS
+from agent.models.calls import ModelCalls
 from agent.question import Question, question_body
 from agent.replanning import Situation, next_steps
 from agent.settings import AgentSettings
@@ -16,6 +18,9 @@ from tools.registry import Registry
 
 GROUNDING = "region_locator"
 """The tool that places quotes. Its step runs once quotes are chosen, with them as its arguments."""
+
+POOL = "evidence_retriever"
+"""The tool that looks things up in the evidence pool."""
 
 _UNCAPPED = 12
 
@@ -40,12 +45,31 @@ class Hints(Frozen):
     pages: tuple[PageRef, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a planner works on. `documents` are the names and page counts of the scope, in its order; `calls` asks the
+    model; `pooled` says that there is an evidence pool.
+    """
+
+    question: Question
+    hints: Hints
+    budget: Budget
+    documents: tuple[tuple[str, int], ...]
+    doc_ids: tuple[str, ...]
+    registry: Registry
+    calls: ModelCalls
+    pooled: bool = False
+
+
 class Planner(Protocol):
     """Decides which tools are called."""
 
     name: str
 
-    async def plan(self, question: Question, hints: Hints, budget: Budget) -> Plan:
+    async def task(self, request: PlanRequest) -> Task:
+        """The kind of the question, which sets the budget that the plan must keep to."""
+
+    async def plan(self, request: PlanRequest, task: Task) -> Plan:
         """The first plan."""
 
     async def replan(self, situation: Situation) -> tuple[PlanStep, ...]:
@@ -60,10 +84,16 @@ class RulePlanner:
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
 
-    async def plan(self, question: Question, hints: Hints, budget: Budget) -> Plan:
+    async def task(self, request: PlanRequest) -> Task:
+        """What the caller says, else what the cues say."""
+        return request.hints.task or task_of(request.question)
+
+    async def plan(self, request: PlanRequest, task: Task) -> Plan:
         """One search for the question and one for each part of it, as far as the budget allows, then reading."""
+        question, hints, budget = request.question, request.hints, request.budget
+        extra = background_steps(task, pooled=request.pooled)
         cap = _UNCAPPED if budget.tool_calls is None else budget.tool_calls
-        room = max(cap - (4 if hints.pages else 3), 0)
+        room = max(cap - (4 if hints.pages else 3) - len(extra), 0)
         parts = [part for part in (*question.sub_questions, *question.phrases) if part != question.text][: min(room, 2)]
         steps = [
             PlanStep(
@@ -81,19 +111,34 @@ class RulePlanner:
                 tool="page_reader", arguments={"top": self._settings.read_pages}, why="read the best pages", stage=1
             )
         )
-        steps.append(PlanStep(tool=GROUNDING, arguments={"quotes": []}, why="place what is quoted", stage=2))
+        steps += extra if len(steps) + len(extra) < cap else ()
+        steps.append(PlanStep(tool=GROUNDING, arguments={"quotes": []}, why="place what is quoted", stage=4))
         return Plan(
-            task=hints.task or task_of(question),
+            task=task,
             answer_type=question.answer_type,
             sub_questions=question.sub_questions,
+            grounding=("page", "pool") if any(step.tool == POOL for step in steps) else ("page",),
             steps=tuple(steps[:cap]),
-            criteria=_criteria(question),
+            criteria=criteria_of(question),
             origin=self.name,
         )
 
     async def replan(self, situation: Situation) -> tuple[PlanStep, ...]:
         """Looser queries and more pages than the time before."""
         return next_steps(question_body(situation.question.text), situation, self._settings)
+
+
+def background_steps(task: Task, *, pooled: bool) -> tuple[PlanStep, ...]:
+    """What a knowledge question needs besides pages: their terms, and what the evidence pool has on these.
+
+    Their arguments are filled in when they run: the text is that of the pages that were read by then.
+    """
+    if task != "knowledge_qa" or not pooled:
+        return ()
+    return (
+        PlanStep(tool="term_extractor", arguments={"text": ""}, why="what the pages speak of", stage=2),
+        PlanStep(tool=POOL, arguments={}, why="what the evidence pool has on it", stage=3),
+    )
 
 
 def task_of(question: Question) -> Task:
@@ -120,7 +165,8 @@ def problems_of(plan: Plan, registry: Registry, budget: Budget) -> tuple[str, ..
     return tuple(problems)
 
 
-def _criteria(question: Question) -> tuple[str, ...]:
+def criteria_of(question: Question) -> tuple[str, ...]:
+    """What the verifier must find in the evidence, by the type of the answer."""
     criteria = [_CRITERIA[question.answer_type]]
     if question.years:
         criteria.append(f"the evidence is about {', '.join(question.years)}")

@@ -39,11 +39,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class PageRead:
-    """A page that may be quoted, its rank in retrieval (1-based), and the names its document is known by."""
+    """A page that may be quoted, its rank in retrieval (1-based), and the names its document is known by.
+
+    `name` is the file name that people see.
+    """
 
     page: Page
     rank: int
     titles: str = ""
+    name: str = ""
 
 
 def rank_units(question: Question, pages: Sequence[PageRead], before: Sequence[Scored] = ()) -> list[Scored]:

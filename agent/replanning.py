@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agent.models.calls import ModelCalls
 from agent.question import Question
 from agent.settings import AgentSettings
 from agent.types import Plan, PlanStep
 from retrieval.types import PageHit, PageRef
+from tools.registry import Registry
 from tools.terms import extract_terms
 
 _SYNONYMS: dict[str, str] = {
@@ -39,7 +41,10 @@ _SYNONYMS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where a run stands when it needs another plan. `attempt` counts from 1; `lengths` are page counts by document."""
+    """Where a run stands when it needs another plan. `attempt` counts from 1; `lengths` are page counts by document.
+
+    `verdict` is what the checker said; `calls_left` the tool calls that are left, None without a cap.
+    """
 
     question: Question
     plan: Plan
@@ -48,6 +53,11 @@ class Situation:
     missing: Sequence[str]
     attempt: int
     lengths: Mapping[str, int]
+    calls: ModelCalls
+    names: Mapping[str, str]
+    registry: Registry
+    verdict: str = ""
+    calls_left: int | None = None
 
 
 def next_steps(body: str, situation: Situation, settings: AgentSettings) -> tuple[PlanStep, ...]:

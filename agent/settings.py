@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -15,6 +16,7 @@ from agent.types import Task
 from retrieval.errors import InputError
 from retrieval.settings import RetrievalSettings, Settings
 
+BASE_URL, API_KEY, MODEL = "DOCSAGE_BASE_URL", "DOCSAGE_API_KEY", "DOCSAGE_MODEL"
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Granularity = Literal["block", "focus"]
@@ -80,8 +82,32 @@ class Profile(Settings):
     model: ModelSettings = ModelSettings()
 
 
-def load_profile(name_or_file: str = "embedded") -> Profile:
-    """The profile of a shipped name, or of a YAML file; InputError for a wrong name, key or value."""
+def default_profile(environment: Mapping[str, str] = os.environ) -> str:
+    """The profile of those who name none: `endpoint` when the environment says where a server is."""
+    return "endpoint" if environment.get(BASE_URL) else "embedded"
+
+
+def load_profile(name_or_file: str | None = None, environment: Mapping[str, str] = os.environ) -> Profile:
+    """The profile of a shipped name, or of a YAML file; the default one when none is named.
+
+    What its model leaves empty comes from the environment. InputError for a wrong name, key or value.
+    """
+    return _with_environment(_read(name_or_file or default_profile(environment)), environment)
+
+
+def _with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:
+    """The profile with server, key and model from the environment where it doesn't say them."""
+    model = profile.model
+    if model.kind not in ("endpoint", "local"):
+        return profile
+    found = {"name": environment.get(MODEL, "")}
+    if model.kind == "endpoint":
+        found |= {"base_url": environment.get(BASE_URL, ""), "api_key": environment.get(API_KEY, "")}
+    missing = {field: value for field, value in found.items() if value and not getattr(model, field)}
+    return profile.model_copy(update={"model": model.model_copy(update=missing)})
+
+
+def _read(name_or_file: str) -> Profile:
     if name_or_file in configs.names():
         return _profile(configs.text(name_or_file), f"profile {name_or_file}")
     path = Path(name_or_file).expanduser()

@@ -74,6 +74,7 @@ class AgentState(TypedDict, total=False):
     scope: Scope
     hints: Hints
     budget: Budget
+    caps: Budget | None
     question: Question
     plan: Plan
     pending: tuple[PlanStep, ...]
@@ -81,6 +82,7 @@ class AgentState(TypedDict, total=False):
     hits: Annotated[tuple[PageHit, ...], merge_hits]
     signals: Annotated[tuple[SignalStatus, ...], merge_signals]
     read: Annotated[tuple[PageRef, ...], merge_refs]
+    normalised: str
     evidence: Annotated[tuple[Evidence, ...], merge_evidence]
     draft: Draft
     facts: tuple[Fact, ...]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.checks import Check, check_claim
-from agent.draft import Draft
+from agent.draft import Draft, Show
+from agent.models.calls import ModelCalls
 from agent.question import Question
 from agent.settings import TaskSettings
 from agent.types import Claim, EvidenceReport, Fact, Task
@@ -27,7 +28,10 @@ class Verification(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a verifier judges: a draft, the facts it rests on and their evidence, and the pages that it quotes."""
+    """What a verifier judges: a draft, the facts it rests on and their evidence, and the pages that it quotes.
+
+    The rest is for models: `calls` asks one, `picture` shows a page, `criteria` are what the plan wants to be checked.
+    """
 
     question: Question
     draft: Draft
@@ -36,6 +40,9 @@ class Case:
     needed: TaskSettings
     task: Task = "document_qa"
     pages: Sequence[Page] = ()
+    calls: ModelCalls | None = None
+    picture: Show | None = None
+    criteria: Sequence[str] = ()
 
 
 class Verifier(Protocol):
@@ -56,10 +63,24 @@ class RuleVerifier:
         """Verdicts by rules. The confidence of a supported claim is that of the draft, less the words it lacks."""
         answer = case.draft.answer
         if answer is None:
-            return Verification(claims=(), report=_report(case, ()))
+            return Verification(claims=(), report=report_on(case, ()))
         parts = split_claims(case.question, answer)
         claims = tuple(_claim(case, f"c{number}", part) for number, part in enumerate(parts, 1))
-        return Verification(claims=claims, report=_report(case, claims))
+        return Verification(claims=claims, report=report_on(case, claims))
+
+
+class Unchecked:
+    """Believes every answer as far as its writer does, for runs that leave the verifier out. It judges no claims."""
+
+    name = "none"
+
+    async def verify(self, case: Case) -> Verification:
+        """No claims. An answer is taken as it is, and what is missing is not sought."""
+        report = _nothing_judged(case.draft, case.draft.missing)
+        if case.draft.answer is None:
+            return Verification(claims=(), report=report)
+        believed = {"confidence": round(_trust(case.draft), 3), "needs_more_evidence": False, "abstain": False}
+        return Verification(claims=(), report=report.model_copy(update=believed))
 
 
 def unverified(draft: Draft) -> Verification:
@@ -124,7 +145,8 @@ def _trust(draft: Draft) -> float:
     return draft.coverage if draft.confidence is None else draft.confidence
 
 
-def _report(case: Case, claims: Sequence[Claim]) -> EvidenceReport:
+def report_on(case: Case, claims: Sequence[Claim]) -> EvidenceReport:
+    """The summary of the verdicts on a draft's claims."""
     draft = case.draft
     if not claims:
         return _nothing_judged(draft, draft.missing)

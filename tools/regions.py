@@ -11,12 +11,13 @@ from tools.types import Quote as Quote
 
 _INSIDE = 0.5
 _CAPTION_GAP = 0.06
+_DRAWN_INSIDE, _DRAWN_ALIKE = 0.7, 0.5
 
 
 def located(quote: Quote, region: Region, *, origin: str = "region_locator") -> Evidence:
     """A quote as evidence with its region."""
     return Evidence(
-        id=evidence_id(quote.page, quote.lines, quote.kind),
+        id=quote_id(quote),
         kind=quote.kind,
         text=quote.text,
         region=region,
@@ -27,11 +28,22 @@ def located(quote: Quote, region: Region, *, origin: str = "region_locator") -> 
     )
 
 
+def quote_id(quote: Quote) -> str:
+    """The id of the evidence that a quote makes: that of its lines, or of its box where it has none."""
+    if quote.lines or quote.box is None:
+        return evidence_id(quote.page, quote.lines, quote.kind)
+    corners = "-".join(f"{value:.3f}" for value in quote.box.as_list())
+    return f"{evidence_id(quote.page, (), quote.kind)}.{corners}"
+
+
 def place(page: Page, laid_out: Page, quote: Quote) -> Region | None:
     """The region of a quote on a page; None when the page has none of its lines.
 
-    A quote that runs over several blocks is placed in the one that holds its answer.
+    A quote that runs over several blocks is placed in the one that holds its answer. A box that was only seen is snapped
+    to the block that it lies in, or is a `vision` region of its own.
     """
+    if not quote.lines and quote.box is not None:
+        return snapped(laid_out, quote.box)
     lines = [page.lines[i] for i in quote.lines if i < len(page.lines)]
     if not lines:
         return None
@@ -60,6 +72,30 @@ def region_of(page: Page, boxes: list[BBox], *, anchors: Sequence[BBox] = ()) ->
     elif block.kind == "caption" and (figure := _captioned(page, block)) is not None:
         return Region(page_ref=page.ref, block=BBox.union_of([outline, figure.bbox]), focus=focus, kind="figure")
     return Region(page_ref=page.ref, block=outline, focus=focus, kind=region_kind(block.kind))
+
+
+def snapped(page: Page, box: BBox) -> Region:
+    """The region of a box that somebody drew: the block that it means, else the box itself, marked `vision`.
+
+    It means a block that it lies in for the most part, or that it covers about as it is.
+    """
+    fits = [block for block in page.blocks if box.coverage_by(block.bbox) >= _DRAWN_INSIDE or _alike(box, block.bbox)]
+    if not fits or page.writing == "vertical":
+        return Region(page_ref=page.ref, block=box, focus=box, kind="vision")
+    best = max(fits, key=lambda block: (_alike(box, block.bbox), box.coverage_by(block.bbox), -block.bbox.area))
+    return region_of(page.model_copy(update={"blocks": (best, *_companions(page, best))}), [best.bbox])
+
+
+def _companions(page: Page, block: Block) -> list[Block]:
+    """The captions of a figure, and the figures of a caption, which go with it."""
+    wanted = {"figure": "caption", "caption": "figure"}.get(block.kind)
+    return [other for other in page.blocks if other.kind == wanted]
+
+
+def _alike(box: BBox, other: BBox) -> bool:
+    common = box.coverage_by(other) * box.area
+    union = box.area + other.area - common
+    return union > 0 and common / union >= _DRAWN_ALIKE
 
 
 def _best_block(page: Page, boxes: Sequence[BBox]) -> Block | None:

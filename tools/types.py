@@ -37,7 +37,10 @@ class Evidence(Frozen):
 
 
 class Quote(Frozen):
-    """Text on a page and the indices of the page's lines that it stands on; `answer` is the part of it that matters."""
+    """Text on a page and the indices of the page's lines that it stands on; `answer` is the part of it that matters.
+
+    What was only seen has a `box` and no lines; its text is what was said to be there.
+    """
 
     page: PageRef
     lines: tuple[int, ...]
@@ -47,6 +50,7 @@ class Quote(Frozen):
     basis: str = "question terms"
     context: str = ""
     answer: str = ""
+    box: BBox | None = None
 
 
 def region_kind(kind: BlockKind) -> RegionKind:

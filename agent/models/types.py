@@ -17,7 +17,7 @@ StructureMode = Literal["schema", "json", "text"]
 class ModelFailed(DocsageError):
     """A call brought no usable reply.
 
-    `retry`: the same call may succeed later (time-out, 429, 5xx); `after` seconds are what the server asked to wait for.
+    `retry`: the same call may succeed later (time-out, 429, 5xx); `after`: the seconds that the server asked to wait.
     `unsupported`: the server refuses what was asked for, such as a JSON schema.
     """
 

@@ -12,13 +12,12 @@ from book import DOC, SCOPE, Book, agent_over, page
 
 from agent.budget import Budget
 from agent.draft import Draft, Request
-from agent.planner import Hints, RulePlanner
-from agent.question import Question
+from agent.planner import Hints, PlanRequest, RulePlanner
 from agent.replanning import Situation
 from agent.settings import AgentSettings
 from agent.synthesizer import ExtractiveSynthesizer
 from agent.trace import find, load, runs
-from agent.types import Plan, PlanStep
+from agent.types import Plan, PlanStep, Task
 from agent.verifier import Case, RuleVerifier, Verification
 from retrieval.errors import InputError
 from retrieval.types import PageRef, Scope
@@ -110,8 +109,8 @@ class Schemer(RulePlanner):
 
     name = "schemer"
 
-    async def plan(self, question: Question, hints: Hints, budget: Budget) -> Plan:
-        made = await super().plan(question, hints, budget)
+    async def plan(self, request: PlanRequest, task: Task) -> Plan:
+        made = await super().plan(request, task)
         return Plan(**{**dict(made), "steps": (PlanStep(tool="shell", arguments={"run": "id"}), *made.steps)})
 
 
