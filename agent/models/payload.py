@@ -1,0 +1,106 @@
+"""A prompt as the chat API of OpenAI takes it: messages, parameters, response format."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from agent.models.failures import Refused
+from agent.models.settings import DecodingSettings
+from agent.models.types import Picture, Prompt, StructureMode
+
+Lack = Literal["max_tokens", "temperature", "top_p", "seed", "system"]
+"""A parameter or message that a server refuses. Learnt from its refusal, since names of models say nothing sure."""
+_REFUSES = re.compile(
+    r"unsupported|not (be )?support|n't support|does not allow|not (be )?allowed|not permitted|extra (fields|inputs)"
+    r"|unknown|unrecogni[sz]ed|deprecated|cannot both",
+    re.IGNORECASE,
+)
+_STRICT_KEYS = frozenset(
+    {
+        "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
+        "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
+        "properties", "required", "title", "type",
+    }
+)  # fmt: skip
+"""What a schema may hold where OpenAI enforces it strictly."""
+
+
+def messages_of(prompt: Prompt, lacks: frozenset[Lack]) -> list[BaseMessage]:
+    """System, user with pictures, then the earlier turns. Without system messages, its text leads the user's."""
+    messages: list[BaseMessage] = []
+    user = prompt.user
+    if prompt.system and "system" in lacks:
+        user = f"{prompt.system}\n\n{user}"
+    elif prompt.system:
+        messages.append(SystemMessage(prompt.system))
+    blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": user}, *map(_picture_block, prompt.pictures)]
+    messages.append(HumanMessage(blocks if prompt.pictures else user))
+    messages += [AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in prompt.earlier]
+    return messages
+
+
+def parameters_of(decoding: DecodingSettings, lacks: frozenset[Lack]) -> dict[str, Any]:
+    """The decoding settings under the names that the server knows."""
+    # Ollama and others ignore max_completion_tokens without a word, so the old name goes first.
+    length = "max_completion_tokens" if "max_tokens" in lacks else "max_tokens"
+    sent: dict[str, Any] = {length: decoding.max_tokens}
+    optional: dict[Lack, Any] = {"temperature": decoding.temperature, "top_p": decoding.top_p, "seed": decoding.seed}
+    return sent | {name: value for name, value in optional.items() if value is not None and name not in lacks}
+
+
+def response_format(prompt: Prompt, mode: StructureMode) -> dict[str, Any] | None:
+    """How the form of the reply is enforced; None when it isn't."""
+    if mode == "text" or prompt.schema is None:
+        return None
+    if mode == "json":
+        return {"type": "json_object"}
+    named: dict[str, Any] = {"name": prompt.role, "schema": prompt.schema}
+    if strict_valid(prompt.schema):
+        named["strict"] = True
+    return {"type": "json_schema", "json_schema": named}
+
+
+def newly_lacking(refused: Refused, lacks: frozenset[Lack]) -> Lack | None:
+    """What the server refuses to take, if that is why it refused and the request works without it."""
+    if refused.retry or refused.unsupported or refused.status not in (400, 422):
+        return None
+    said = refused.said
+    if "max_tokens" not in lacks and "max_completion_tokens" in said:
+        return "max_tokens"
+    if not _REFUSES.search(said):
+        return None
+    if "system" not in lacks and re.search(
+        r"system (role|messages?|prompts?)|developer instruction", said, re.IGNORECASE
+    ):
+        return "system"
+    names: tuple[Lack, ...] = ("top_p", "temperature", "seed")
+    for name in names:
+        if name not in lacks and (refused.param == name or re.search(rf"\b{name}\b", said)):
+            return name
+    return None
+
+
+def strict_valid(schema: Any) -> bool:
+    """Whether OpenAI's strict mode takes a schema: every object closed, and all its properties required."""
+    if isinstance(schema, list):
+        return all(map(strict_valid, schema))
+    if not isinstance(schema, dict):
+        return True
+    if not schema.keys() <= _STRICT_KEYS:
+        return False
+    properties = schema.get("properties", {})
+    if schema.get("type") == "object" or properties:
+        closed = schema.get("additionalProperties") is False
+        if not closed or set(schema.get("required", ())) != set(properties):
+            return False
+    named = [*properties.values(), *schema.get("$defs", {}).values()]
+    return all(map(strict_valid, [*named, schema.get("items"), schema.get("anyOf")]))
+
+
+def _picture_block(picture: Picture) -> dict[str, Any]:
+    data = base64.b64encode(picture.data).decode("ascii")
+    return {"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{data}"}}
