@@ -1,5 +1,6 @@
 # Two commands: `make demo` asks questions over the samples, `make test` checks everything.
-# Both make .venv first; after that nothing needs the network.
+# Both make .venv first; after that nothing needs the network. `make check` is `make test` without the slow tests and
+# those that need torch.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,7 +19,7 @@ demo: $(VENV)/.installed
 	ask "How many cruise passengers came ashore in 2025?" samples/harbour-report.pdf
 	@echo; echo "The cited pages, with their boxes drawn, are in out/boxes."
 
-test: format lint types
+test: $(VENV)/.installed-local format lint types
 	$(BIN)/python -m pytest
 
 check: format lint types fast
@@ -33,7 +34,7 @@ types: $(VENV)/.installed
 	$(BIN)/mypy
 
 fast: $(VENV)/.installed
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not local"
 
 # make bench FOLDER=... measures on your own documents.
 FOLDER ?= samples
@@ -50,7 +51,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "'$(PYTHON) -m venv' failed: on Debian and Ubuntu, install the package python3-venv" >&2; rm -rf $(VENV); exit 1; }
 
-# One environment for both commands, so that either of them is enough before the network goes.
+# One environment for both commands: `make demo` and `make check` need the first part only, `make test` adds torch and
+# transformers (7 GB) for the tests of local models.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-local: $(VENV)/.installed
+	$(PIP) --editable '.[dev,local]'
 	@touch $@

@@ -32,7 +32,10 @@ class PriceSettings(Settings):
 
 
 class LocalSettings(Settings):
-    """How a transformers model is loaded and run in this process."""
+    """How a transformers model is loaded and run in this process.
+
+    `thinking` turns the reasoning of models that can do with and without it on or off; None leaves it to the checkpoint.
+    """
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device_map: str = "auto"
@@ -40,6 +43,7 @@ class LocalSettings(Settings):
     min_pixels: Positive = 3_136
     batch: Positive = 4
     trust_remote_code: bool = False
+    thinking: bool | None = None
 
 
 class ModelSettings(Settings):
