@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.commands.evaluate_ancientdoc import ancientdoc, behaviour
 from app.commands.options import JsonOption, PasswordOption, ProfileOption
 
 if TYPE_CHECKING:
     from evaluation.reading.scoring import Mode
 
 benchmarks = typer.Typer(name="eval", help="Run a benchmark and score the trajectories.", no_args_is_help=True)
+benchmarks.command("ancientdoc")(ancientdoc)
+benchmarks.command("behaviour")(behaviour)
 
 
 @benchmarks.callback()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.types import Task
-from evaluation.behaviour.measures import Behaviour
+from evaluation.behaviour.measures import Behaviour, Replanning
 from evaluation.records import write_bytes
 from evaluation.types import Score
 
@@ -24,19 +24,25 @@ def plot_behaviour(folder: Path, behaviour: Behaviour) -> list[Path]:
     used = {task: [one.tools[tool] for tool in tools] for task, one in behaviour.tasks.items()}
     if tools:
         written.append(_write(folder / TOOLS_PLOT, "Runs that call a tool (%)", tools, used))
-    changed = {
-        task: [r.support_before, r.support_after, r.confidence_before, r.confidence_after]
-        for task, one in behaviour.tasks.items()
-        if (r := one.replanning).runs
-    }
-    if changed:
-        sides = ["support before", "support after", "confidence before", "confidence after"]
+    if behaviour.overall.replanning.runs:
+        # Tasks without replanning are among them, so that a task has one colour in both plots.
+        changed = {task: _sides(one.replanning) for task, one in behaviour.tasks.items()}
+        labels = ["support before", "support after", "confidence before", "confidence after"]
         title = "Verification before and after replanning (%)"
-        written.append(_write(folder / REPLANNING_PLOT, title, sides, changed))
+        written.append(_write(folder / REPLANNING_PLOT, title, labels, changed))
     for path in (folder / TOOLS_PLOT, folder / REPLANNING_PLOT):
         if path not in written:
             path.unlink(missing_ok=True)
     return written
+
+
+def _sides(replanning: Replanning) -> list[Score]:
+    return [
+        replanning.support_before,
+        replanning.support_after,
+        replanning.confidence_before,
+        replanning.confidence_after,
+    ]
 
 
 def _write(path: Path, title: str, labels: Sequence[str], bars: Mapping[Task, Sequence[Score]]) -> Path:

@@ -9,7 +9,8 @@ Nothing is segmented here: what is known of AncientDoc and SAGE mentions no segm
 Neither paper says whether it averages over the corpus or over samples. `chrf_corpus` pools the n-grams of all samples,
 which is sacrebleu's own score and the usual meaning of "chrF++"; `chrf_sentence` is that of one sample, for the mean.
 
-BERTScore (Zhang et al., 2020) is bert-score's F1, without idf and without a baseline to rescale by.
+BERTScore (Zhang et al., 2020) is bert-score's F1, without idf and without a baseline to rescale by. Of a
+text that is longer than the encoder takes (512 tokens, about as many Chinese characters) only the beginning counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from retrieval.errors import InputError
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _USED_LAYERS = 2 / 3
 """Where bert-score's own table has no entry: it takes layer 8 of 12 for bert-base-chinese, 17 of 24 for the large."""
+_TOKENS = 512
+"""What a BERT-like encoder takes when it doesn't say."""
 
 
 def chrf_sentence(prediction: str, reference: str) -> float:
@@ -75,12 +78,12 @@ class BertScore:
         self.folder = folder
         self._batch_size = batch_size
         self._wanted = layers
-        depth = _depth(folder)
-        if layers is not None and not 1 <= layers <= depth:
+        self._config = _config(folder)
+        if layers is not None and not 1 <= layers <= self._config.layers:
             raise InputError(
-                f"the model in {folder} has no layer {layers}", remedy=f"--bertscore-layers is 1 to {depth}"
+                f"the model in {folder} has no layer {layers}",
+                remedy=f"--bertscore-layers is 1 to {self._config.layers}",
             )
-        self._depth = depth
 
     @cached_property
     def layers(self) -> int:
@@ -90,12 +93,13 @@ class BertScore:
         from bert_score.utils import model2layers
 
         known = {name.rsplit("/", 1)[-1]: layer for name, layer in model2layers.items()}
-        return min(int(known.get(self.folder.resolve().name, max(1, round(self._depth * _USED_LAYERS)))), self._depth)
+        depth = self._config.layers
+        return min(int(known.get(self.folder.resolve().name, max(1, round(depth * _USED_LAYERS)))), depth)
 
     @property
     def name(self) -> str:
         """The folder's name and the layer."""
-        return f"{self.folder.resolve().name}, layer {self.layers} of {self._depth}"
+        return f"{self.folder.resolve().name}, layer {self.layers} of {self._config.layers}"
 
     def f1(self, predictions: Sequence[str], references: Sequence[str]) -> list[float]:
         """F1 by pair, in order. Empty texts aren't shown to the model, and score 0."""
@@ -113,18 +117,28 @@ class BertScore:
         from bert_score import BERTScorer
 
         try:
-            return BERTScorer(
+            scorer = BERTScorer(
                 model_type=str(self.folder),
                 num_layers=self.layers,
                 lang="zh",
                 batch_size=self._batch_size,
                 rescale_with_baseline=False,
             )
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, ImportError) as error:
             raise InputError(
                 f"the model in {self.folder} can't be loaded ({' '.join(str(error).split())[:200]})",
                 remedy="give the folder of a BERT-like encoder with its tokenizer",
             ) from error
+        # A tokenizer that wasn't told how much the model takes says 10^30, which its own truncation can't count to.
+        scorer._tokenizer.model_max_length = min(scorer._tokenizer.model_max_length, self._config.tokens)
+        return scorer
+
+
+class _Config(NamedTuple):
+    """What a model's config.json says: its number of layers, and how many tokens it takes."""
+
+    layers: int
+    tokens: int
 
 
 def bertscore_missing(folder: Path | None) -> str:
@@ -136,16 +150,17 @@ def bertscore_missing(folder: Path | None) -> str:
     return ""
 
 
-def _depth(folder: Path) -> int:
-    """How many layers the model in a folder has."""
+def _config(folder: Path) -> _Config:
     config = folder / "config.json"
     try:
         found = json.loads(config.read_text(encoding="utf-8"))
-        depth = int(found.get("num_hidden_layers") or found["n_layers"])
+        layers = int(found.get("num_hidden_layers") or found["n_layers"])
+        positions = int(found.get("max_position_embeddings") or _TOKENS)
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it doesn't say how many layers the model has"
         raise InputError(
             f"{folder} holds no model: config.json can't be used ({reason})",
             remedy="--bertscore-model is the folder of a model such as bert-base-chinese, saved with its tokenizer",
         ) from error
-    return depth
+    # RoBERTa counts positions from 2: of 514 it takes 512.
+    return _Config(layers=layers, tokens=positions - 2 if positions > _TOKENS else positions)

@@ -1,0 +1,137 @@
+"""`docsage eval ancientdoc`: run AncientDoc. `docsage eval behaviour`: what a folder of traces tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.commands.options import JsonOption, ProfileOption
+
+if TYPE_CHECKING:
+    from agent.build import Agent
+    from evaluation.ancientdoc.benchmark import Comparison
+
+
+class Part(StrEnum):
+    """What `--without` can leave out; typer takes no list of literals."""
+
+    PLANNER = "planner"
+    VERIFIER = "verifier"
+    RETRIEVAL = "retrieval"
+
+
+def ancientdoc(
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help="JSON lines: image, task, question, reference, id.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the run.")] = Path("out", "ancientdoc"),
+    images: Annotated[
+        Path | None, typer.Option("--images", metavar="DIR", help="Where image paths start, else beside the file.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N questions only.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
+    ] = False,
+    predict_task: Annotated[
+        bool, typer.Option("--predict-task", help="Don't tell the agent which of the tasks a question is.")
+    ] = False,
+    without: Annotated[
+        list[Part], typer.Option("--without", help="Leave a part of the agent out; may be given again.")
+    ] = [],  # noqa: B006  # typer copies it
+    bertscore_model: Annotated[
+        Path | None, typer.Option("--bertscore-model", metavar="DIR", help="Encoder for BERTScore, on disk.")
+    ] = None,
+    bertscore_layers: Annotated[
+        int | None, typer.Option("--bertscore-layers", min=1, help="Layer whose vectors BERTScore compares.")
+    ] = None,
+    collection: Annotated[
+        Path | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            envvar="DOCSAGE_COLLECTION",
+            metavar="DIR",
+            help="Where pages and traces are kept, else in --out.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    profile: ProfileOption = "embedded",
+) -> None:
+    """Ask AncientDoc's questions, each over its own page images, score the answers and report the agent's behaviour."""
+    from agent.settings import load_profile
+    from app.display import print_json, stderr, stdout
+    from app.session import opened
+    from evaluation.ancientdoc.benchmark import measure, run_config, settings_of
+    from evaluation.ancientdoc.report import ancientdoc_report
+    from evaluation.ancientdoc.samples import load_ancient_set
+    from evaluation.behaviour.report import behaviour_report
+    from evaluation.run import Run
+
+    left_out = frozenset(part.value for part in without)
+    found = load_ancient_set(data, images=images)
+    comparison = _comparison(bertscore_model, bertscore_layers)
+    # By how many processes pages are read doesn't change an answer, so a run may move between machines.
+    kept = load_profile(profile).model_dump(mode="json", exclude={"retrieval": {"ingest": {"workers"}}})
+    settings = settings_of(kept, without=sorted(left_out), predict_task=predict_task)
+    run = Run(out)
+    with (
+        run.opened(run_config(found.samples, settings, limit=limit), resume=resume),
+        opened(collection or out / "collection", profile=profile) as session,
+    ):
+        make: Callable[..., Agent] = session.agent
+        measured = measure(
+            run,
+            found.model_copy(update={"samples": found.samples[:limit]}),
+            collection=session.collection,
+            agent=make(without=left_out) if left_out else make(),
+            settings=settings,
+            comparison=comparison,
+            progress=session.progress,
+        )
+        if failed := measured.summary.failed:
+            session.progress.note(f"failed: {failed}, see {run.failures.path}; the same command tries them again")
+    console = stderr() if as_json else stdout()
+    console.print(ancientdoc_report(measured.summary))
+    console.print(behaviour_report(measured.behaviour))
+    if as_json:
+        print_json(measured.summary.model_dump_json(by_alias=True))
+
+
+def behaviour(
+    traces: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of traces, or a collection.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write behaviour.json and its plots there.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which tools runs called, and what their verifier thought before and after replanning, by their traces."""
+    from app.display import print_json, stderr, stdout
+    from evaluation.behaviour.measures import behaviour_of
+    from evaluation.behaviour.plots import plot_behaviour
+    from evaluation.behaviour.report import behaviour_report
+    from evaluation.behaviour.traces import runs_in
+    from evaluation.records import write_json
+
+    found = behaviour_of(runs_in(traces))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(out / "behaviour.json", found)
+        plot_behaviour(out, found)
+    (stderr() if as_json else stdout()).print(behaviour_report(found))
+    if as_json:
+        print_json(found.model_dump_json(by_alias=True))
+
+
+def _comparison(folder: Path | None, layers: int | None) -> Comparison:
+    """What BERTScore is computed with, or why it isn't."""
+    from evaluation.ancientdoc.benchmark import Comparison
+    from evaluation.metrics.translation import BertScore, bertscore_missing
+
+    reason = bertscore_missing(folder)
+    if folder is None or reason:
+        return Comparison(None, reason)
+    return Comparison(BertScore(folder, layers=layers))
