@@ -14,7 +14,8 @@ A script is YAML or JSON:
       - error: timeout                 # or another of `ScriptedError`; `after` seconds may go with it
         after: 2
 
-A prompt gets the first unused reply whose `when` it satisfies, else the first unused one without `when`.
+A prompt gets the first unused reply whose `when` it satisfies, else the first unused one without `when`. In a script that
+repeats, those with `when` and those without begin again each on their own.
 """
 
 from __future__ import annotations
@@ -66,12 +67,14 @@ class ScriptedReply(Frozen):
     @classmethod
     def _from_entry(cls, entry: Any) -> Any:
         """A string or an object stands for the reply itself, unless its keys are those of this form."""
-        if not isinstance(entry, Mapping) or not ("when" in entry or entry.keys() <= _FORM_KEYS) or not entry:
+        if entry is None:
+            raise ValueError("the entry is empty")
+        if not isinstance(entry, Mapping) or not _is_form(entry):
             return {"reply": _as_text(entry)}
         form = dict(entry)
         if form.get("reply") is not None:
             form["reply"] = _as_text(form["reply"])
-        if isinstance(form.get("when"), str):
+        if "when" in form and not isinstance(form["when"], list):
             form["when"] = [form["when"]]
         if "error" in form:
             form["error"] = str(form["error"])
@@ -141,15 +144,16 @@ class ScriptedModel:
         self.asked.append(prompt)
         self.modes.append(mode)
         scripted = self._taken(prompt)
-        if scripted.error is not None:
-            raise ModelFailed(
-                f"the scripted model {_PROBLEMS[scripted.error]}",
-                remedy=f"{self._source} says so for the role {prompt.role}",
-                retry=scripted.error in _RETRIED,
-                after=scripted.after,
-                unsupported=scripted.error == "unsupported",
-            )
         text = scripted.reply or ""
+        error = scripted.error or (None if text.strip() else "empty")
+        if error is not None:
+            raise ModelFailed(
+                f"the scripted model {_PROBLEMS[error]}",
+                remedy=f"{self._source} says so for the role {prompt.role}",
+                retry=error in _RETRIED,
+                after=scripted.after,
+                unsupported=error == "unsupported",
+            )
         sent = (prompt.system, prompt.user, *(turn for _, turn in prompt.earlier))
         return Reply(text=text, thinking=scripted.thinking, tokens_in=sum(map(_tokens, sent)), tokens_out=_tokens(text))
 
@@ -157,19 +161,19 @@ class ScriptedModel:
         """The reply to a prompt, which is used from then on."""
         replies = self._script.replies.get(prompt.role, ())
         used = self._used.setdefault(prompt.role, set())
-        fitting = [i for i, reply in enumerate(replies) if reply.fits(prompt.user)]
-        if self._script.repeat and used.issuperset(fitting):
-            used.difference_update(fitting)
-        free = [i for i in fitting if i not in used]
-        if not free:
-            state = f"{len(replies)} in all" if replies else "there are none"
-            raise ModelFailed(
-                f"{self._source} has no reply left for the role {prompt.role} ({state})",
-                remedy=f"add one for the prompt that begins with {prompt.user[:60]!r}, or set repeat: true",
-            )
-        chosen = min(free, key=lambda i: (not replies[i].when, i))
-        used.add(chosen)
-        return replies[chosen]
+        specific = [i for i, reply in enumerate(replies) if reply.when and reply.fits(prompt.user)]
+        general = [i for i, reply in enumerate(replies) if not reply.when]
+        for pool in (specific, general):
+            if self._script.repeat and used.issuperset(pool):
+                used.difference_update(pool)
+            if free := [i for i in pool if i not in used]:
+                used.add(free[0])
+                return replies[free[0]]
+        state = f"{len(replies)} in all" if replies else "there are none"
+        raise ModelFailed(
+            f"{self._source} has no reply left for the role {prompt.role} ({state})",
+            remedy=f"add one for the prompt that begins with {prompt.user[:60]!r}, or set repeat: true",
+        )
 
 
 def read_script(path: str | Path) -> Script:
@@ -213,6 +217,11 @@ def script_of(raw: Any, source: str) -> Script:
             remedy=f"an entry is a string, an object, or has the keys {', '.join(sorted(_FORM_KEYS))}; "
             f"errors are {', '.join(get_args(ScriptedError))}",
         ) from error
+
+
+def _is_form(entry: Mapping[str, Any]) -> bool:
+    """Whether an object says what to reply and when, instead of being the reply."""
+    return "when" in entry or "reply" in entry or ("error" in entry and entry.keys() <= _FORM_KEYS)
 
 
 def _as_text(value: Any) -> str:

@@ -20,8 +20,8 @@ from typing import Any, Self
 class Answer:
     """One answer of the server.
 
-    `status` other than 200 sends `error` (an object, or a body as it is); `body` replaces the whole answer. `hang` never
-    answers; `close` ends the connection without an answer. `message` adds fields to the message, such as reasoning.
+    `status` other than 200 sends `error`; `body` replaces the whole answer. `hang` never answers; `close` ends the
+    connection without an answer. `message` adds fields to the message, such as reasoning.
     """
 
     text: str | None = ""
@@ -61,8 +61,8 @@ Replies = Callable[[Received], Answer | str] | Iterable[Answer | str]
 class FakeServer:
     """The server, running between `with` and its end. Chats without a reply left are answered with status 500.
 
-    `latency` is waited before each chat is answered. `pages` answers other paths ("/props", "/api/show"), by an object or
-    an `Answer`; `models` are the entries of /v1/models, None when there is no such list.
+    `latency` is waited before each chat is answered. `pages` answers other paths ("/props", "/api/show") by an object
+    or an `Answer`; `models` are the entries of /v1/models, None when there is no such list.
     """
 
     def __init__(
