@@ -14,8 +14,8 @@ A script is YAML or JSON:
       - error: timeout                 # or another of `ScriptedError`; `after` seconds may go with it
         after: 2
 
-A prompt gets the first unused reply whose `when` it satisfies, else the first unused one without `when`. In a script that
-repeats, those with `when` and those without begin again each on their own.
+A prompt gets the first unused reply whose `when` it satisfies, else the first unused one without `when`. In a script
+that repeats, those with `when` and those without begin again each on their own.
 """
 
 from __future__ import annotations

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
 import pytest
 from book import Book, page
+from fake_server import FakeServer, Replies
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., FakeServer]]:
+    """Starts a loopback server: `serve(replies, **options)` of `FakeServer`; it stops with the test."""
+    with ExitStack() as running:
+
+        def start(replies: Replies = (), **options: Any) -> FakeServer:
+            return running.enter_context(FakeServer(replies, **options))
+
+        yield start
 
 
 @pytest.fixture

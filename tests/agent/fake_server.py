@@ -21,7 +21,8 @@ class Answer:
     """One answer of the server.
 
     `status` other than 200 sends `error`; `body` replaces the whole answer. `hang` never answers; `close` ends the
-    connection without an answer. `message` adds fields to the message, such as reasoning.
+    connection without an answer; `together` waits until that many chats are in flight. `message` adds fields to the
+    message, such as reasoning.
     """
 
     text: str | None = ""
@@ -35,6 +36,7 @@ class Answer:
     usage: dict[str, int] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7})
     hang: bool = False
     close: bool = False
+    together: int = 0
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,8 @@ class FakeServer:
                 answer = Answer(answer)
             if answer.hang:
                 await self._stop.wait()
+            while self.most_in_flight < answer.together:
+                await asyncio.sleep(0.001)
             if wait := self.latency if answer.delay is None else answer.delay:
                 await asyncio.sleep(wait)
         finally:
