@@ -11,12 +11,15 @@ from agent.calculation.calculations import operands
 from agent.calculation.computed import computed_draft
 from agent.calculation.extremes import extreme_row
 from agent.draft import Draft, Request
+from agent.glosses import gloss_draft
 from agent.listing.counting import count_draft
 from agent.listing.inventories import asked_of_inventory
 from agent.listing.lists import list_draft
 from agent.prose import ProseAnswer, ProseReader
 from agent.quoted import RULES_TRUST, nothing_found, picked_draft, prose_draft
 from agent.ranking import WANTED, PageRead, Scored, rank_units
+from agent.transcription import transcribed
+from agent.translation import untranslated
 from agent.wordings import asked_acronym
 
 _TRIED = 8
@@ -41,6 +44,8 @@ class ExtractiveSynthesizer:
         Pages are ranked by their fast blocks first; the best ones are then laid out and read again.
         """
         question = request.question
+        if (draft := await _by_task(request)) is not None:
+            return draft
         ranked = await asyncio.to_thread(rank_units, question, request.pages)
         pages = await _laid_out(request, ranked)
         same = {read.page.ref for read, old in zip(pages, request.pages, strict=True) if read.page is old.page}
@@ -49,6 +54,8 @@ class ExtractiveSynthesizer:
         ranked = await asyncio.to_thread(rank_units, question, pages, known)
         if not ranked:
             return Draft(answer=None, candidate=None, missing=question.terms, reason="no page with text was read")
+        if request.task == "linguistic_qa" and (draft := gloss_draft(request, ranked)) is not None:
+            return draft
         over_all_pages = asked_of_inventory(question) is not None
         count = await count_draft(request, ranked)
         if over_all_pages and count is not None:
@@ -78,6 +85,13 @@ class ExtractiveSynthesizer:
         elif picked is not None and not certain:
             found.append(picked)
         return found
+
+
+async def _by_task(request: Request) -> Draft | None:
+    """What the text of a page is, when that is what is asked for; None for questions that are answered out of it."""
+    if request.task == "ocr":
+        return await transcribed(request)
+    return await untranslated(request) if request.task == "translation" else None
 
 
 async def _worked_out(request: Request, ranked: Sequence[Scored]) -> Draft | None:

@@ -12,6 +12,7 @@ from agent.draft import Draft, Show
 from agent.models.calls import ModelCalls
 from agent.question import Question
 from agent.settings import TaskSettings
+from agent.transcript_check import transcript_claims
 from agent.types import Claim, EvidenceReport, Fact, Task
 from retrieval.types import Frozen, Page
 from tools.types import Evidence
@@ -64,6 +65,9 @@ class RuleVerifier:
         answer = case.draft.answer
         if answer is None:
             return Verification(claims=(), report=report_on(case, ()))
+        if case.draft.way == "transcription":
+            checked = transcript_claims(case.question, case.draft, case.facts, case.pages)
+            return Verification(claims=checked, report=report_on(case, checked))
         parts = split_claims(case.question, answer)
         claims = tuple(_claim(case, f"c{number}", part) for number, part in enumerate(parts, 1))
         return Verification(claims=claims, report=report_on(case, claims))

@@ -1,0 +1,83 @@
+"""Whether a transcription is valid (it has the page's characters, in its order) and complete (none are left out)."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from rapidfuzz.distance import LCSseq
+
+from agent.draft import Draft
+from agent.question import Question
+from agent.transcription import asked_lines, page_rows, row_text
+from agent.types import Claim, Fact
+from retrieval.types import Page
+
+VALID = 0.7
+"""Share of the answer's characters that must stand on the page, in its order. Readers differ on worn characters."""
+COMPLETE = 0.8
+"""Share of the page's characters that must stand in the answer. Seals and fore-edges may be left out."""
+
+
+def transcript_claims(
+    question: Question, draft: Draft, facts: Sequence[Fact], pages: Sequence[Page]
+) -> tuple[Claim, ...]:
+    """One claim that the answer is what stands on the quoted pages, and one that it is all of it.
+
+    White space and punctuation don't count, for transcribers set their own; characters must be those of the page, so
+    that a simplified text is no transcription. What is measured against is the part of the pages that the question asks
+    for, not what the draft quotes. Confidence is the share met times that of the draft.
+    """
+    answer = _letters(draft.answer or "")
+    wanted = [_wanted(question, page) for page in pages]
+    there = _letters("".join(text for rows in wanted for text in rows))
+    common = LCSseq.similarity(answer, there)
+    trust = draft.coverage if draft.confidence is None else draft.confidence
+    valid = common / len(answer) if answer else 0.0
+    complete = common / len(there) if there else 0.0
+    ids = tuple(fact.id for fact in facts)
+    which = ", ".join(str(page.ref.page) for page in pages) or "?"
+    chinese = question.language == "zh"
+    valid_reason = f"{valid:.0%} of its characters stand on the page, in the page's order"
+    complete_reason = f"it has {complete:.0%} of the page's characters{_first_left_out(wanted, answer, complete)}"
+    texts = (
+        (f"所录文字与第{which}页相符", f"第{which}页的文字录全")
+        if chinese
+        else (f"the transcription is what stands on page {which}", f"the transcription has all of page {which}")
+    )
+    return (
+        _claim("c1", texts[0], valid if valid >= VALID and ids else None, trust, (valid_reason, ids)),
+        _claim("c2", texts[1], complete if complete >= COMPLETE and ids else None, trust, (complete_reason, ids)),
+    )
+
+
+def _claim(name: str, text: str, share: float | None, trust: float, why: tuple[str, tuple[str, ...]]) -> Claim:
+    """A claim with its reason and the facts that support it; unsupported without a share."""
+    reason, fact_ids = why
+    return Claim(
+        id=name,
+        text=text,
+        verdict="unsupported" if share is None else "supported",
+        fact_ids=() if share is None else fact_ids,
+        confidence=0.0 if share is None else round(min(share, 1.0) * trust, 3),
+        reason=reason,
+    )
+
+
+def _wanted(question: Question, page: Page) -> list[str]:
+    """The rows of a page that the question asks for."""
+    lines = set(asked_lines(question, page))
+    return [row_text(page, row) for row in page_rows(page) if lines & set(row)]
+
+
+def _first_left_out(wanted: Sequence[Sequence[str]], answer: str, complete: float) -> str:
+    if complete >= COMPLETE:
+        return ""
+    rows = (text for page in wanted for text in page)
+    lost = next((text for text in rows if len(found := _letters(text)) > 1 and found not in answer), None)
+    return f"; “{lost[:40]}” is left out" if lost else ""
+
+
+def _letters(text: str) -> str:
+    """A text without white space and punctuation, in the compatible form of each character."""
+    return "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c)[0] not in "PZC")
