@@ -10,12 +10,11 @@ from agent.planner import Hints
 from agent.trace import trace_path
 from agent.types import Trajectory
 from evaluation.ancientdoc.samples import AncientSample, AncientSet, fingerprint
-from evaluation.ancientdoc.scoring import AncientSummary, score_samples, summarise
+from evaluation.ancientdoc.scoring import AncientSummary, Comparison, score_samples, summarise
 from evaluation.behaviour.measures import Behaviour, behaviour_of
 from evaluation.behaviour.plots import plot_behaviour
 from evaluation.behaviour.traces import runs_at
 from evaluation.folder import RunConfig
-from evaluation.metrics.translation import Similarity
 from evaluation.records import write_bytes, write_json
 from evaluation.run import Run, failure_of
 from evaluation.types import Question
@@ -39,13 +38,6 @@ class Measured(NamedTuple):
     behaviour: Behaviour
 
 
-class Comparison(NamedTuple):
-    """What BERTScore is computed with; None with the reason why it isn't."""
-
-    similarity: Similarity | None
-    reason: str = ""
-
-
 def settings_of(
     profile: Mapping[str, Any], *, without: Sequence[str] = (), predict_task: bool = False
 ) -> dict[str, Any]:
@@ -67,6 +59,7 @@ def measure(
     settings: Mapping[str, Any],
     comparison: Comparison,
     progress: Progress | None = None,
+    together: int = 1,
 ) -> Measured:
     """Read, ask and score the samples within an opened run, and say how the agent behaved by its traces.
 
@@ -85,10 +78,10 @@ def measure(
     def ask(question: Question) -> Trajectory:
         return agent.ask(question.text, question.scope, hints=Hints(task=tasks[question.id]) if told else None)
 
-    run.ask(questions, ask, progress=shown)
+    run.ask(questions, ask, progress=shown, together=together)
     trajectories = {t.question_id: t for t in run.trajectories.read() if t.question_id in tasks}
     answered = {name: trajectory for name, trajectory in trajectories.items() if name is not None}
-    scored, compared = score_samples(data.samples, answered, similarity=comparison.similarity, reason=comparison.reason)
+    scored, compared = score_samples(data.samples, answered, comparison=comparison, progress=shown)
     summary = summarise(
         scored, answered, run.open_failures(), compared=compared, settings=settings, refused=data.refused
     )

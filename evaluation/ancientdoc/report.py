@@ -28,7 +28,7 @@ def ancientdoc_report(summary: AncientSummary) -> RenderableType:
     ]
     if "ocr" in summary.tasks:
         rates = {name: score for name, score in summary.tasks["ocr"].scores.items() if name.startswith("cer")}
-        parts.append(_rows("character error rate of ocr (lower is better)", rates))
+        parts.append(_rows("character error rate of ocr", rates))
     if summary.task_accuracy is not None:
         parts.append(_rows("task told from the question", {"accuracy": summary.task_accuracy}))
     parts.append(_rows("latency of an answer", summary.latency, unit="s"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -14,8 +14,11 @@ from evaluation.metrics.latency import latency_scores
 from evaluation.metrics.transcription import Transcript, transcription_scores
 from evaluation.metrics.translation import Similarity, chrf_corpus, chrf_sentence, chrf_signature
 from evaluation.types import Failure, Score
+from retrieval.progress import Progress
 from retrieval.types import Frozen
 
+_SCORED_TOGETHER = 64
+"""So many answers go to the encoder at once, so that progress is seen."""
 Outcome = Literal["answered", "abstained", "failed"]
 
 
@@ -77,6 +80,13 @@ class AncientSummary(Frozen):
     bertscore_model: str | None
 
 
+class Comparison(NamedTuple):
+    """What BERTScore is computed with; None with the reason why it isn't."""
+
+    similarity: Similarity | None
+    reason: str = ""
+
+
 class Compared(Frozen):
     """The similarity of each prediction to its reference, in order of the samples; `values` is None when there is none.
 
@@ -92,16 +102,13 @@ def score_samples(
     samples: Sequence[AncientSample],
     trajectories: Mapping[str, Trajectory],
     *,
-    similarity: Similarity | None,
-    reason: str = "",
+    comparison: Comparison,
+    progress: Progress,
 ) -> tuple[list[ScoredSample], Compared]:
-    """Each sample with its scores; without `similarity`, `reason` says why BERTScore is missing."""
+    """Each sample with its scores, and what its similarity was computed with."""
     found = [trajectories.get(sample.id) for sample in samples]
     predictions = [prediction_of(trajectory) for trajectory in found]
-    compared = Compared(reason=reason)
-    if similarity is not None:
-        values = similarity.f1(predictions, [sample.reference for sample in samples])
-        compared = Compared(values=tuple(values), model=similarity.name)
+    compared = _compared(predictions, [sample.reference for sample in samples], comparison, progress)
     scored = [
         ScoredSample(
             id=sample.id,
@@ -116,6 +123,21 @@ def score_samples(
         for place, (sample, trajectory, prediction) in enumerate(zip(samples, found, predictions, strict=True))
     ]
     return scored, compared
+
+
+def _compared(
+    predictions: Sequence[str], references: Sequence[str], comparison: Comparison, progress: Progress
+) -> Compared:
+    similarity = comparison.similarity
+    if similarity is None:
+        return Compared(reason=comparison.reason)
+    progress.start("scoring", len(predictions))
+    values: list[float] = []
+    for start in range(0, len(predictions), _SCORED_TOGETHER):
+        part = slice(start, start + _SCORED_TOGETHER)
+        values += similarity.f1(predictions[part], references[part])
+        progress.advance(len(predictions[part]))
+    return Compared(values=tuple(values), model=similarity.name)
 
 
 def prediction_of(trajectory: Trajectory | None) -> str:

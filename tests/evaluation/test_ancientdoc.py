@@ -12,9 +12,10 @@ from rich.console import Console
 from traced_agent import Round, TracedAgent
 
 from agent.planner import Hints
-from evaluation.ancientdoc.benchmark import Comparison, Measured, measure, run_config, settings_of
+from evaluation.ancientdoc.benchmark import Measured, measure, run_config, settings_of
 from evaluation.ancientdoc.report import ancientdoc_report
 from evaluation.ancientdoc.samples import load_ancient_set
+from evaluation.ancientdoc.scoring import Comparison
 from evaluation.metrics.translation import chrf_sentence
 from evaluation.run import Run
 from retrieval.collection import Collection
