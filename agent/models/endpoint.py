@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -20,13 +21,15 @@ from retrieval.errors import InputError
 
 _LOOK_UP = 10.0
 """Seconds for what a server may not know at all."""
+_NO_JSON = (json.JSONDecodeError, UnicodeDecodeError)
+"""What reading a body raises that says it is JSON, and isn't."""
 
 
 class EndpointModel:
     """The model that `settings` name, or the first one that its server lists. Usable from several event loops."""
 
     def __init__(self, settings: ModelSettings) -> None:
-        self._settings = settings
+        self._settings = settings = settings.model_copy(update={"api_key": _checked_key(settings.api_key)})
         base_url = _checked(settings.base_url)
         self._shown = _without_credentials(base_url)
         self._root = base_url.removesuffix("/v1")
@@ -144,8 +147,7 @@ class EndpointModel:
             raise failure_of(error, request) from None
         except NoCompletion as error:
             raise _without_completion(error.body, request) from None
-        except ValueError:
-            # What says that it is JSON, and isn't.
+        except _NO_JSON:
             raise malformed("its JSON can't be read", request) from None
 
     async def _fetched(self, url: str, body: Mapping[str, Any] | None, seconds: float) -> Any:
@@ -157,7 +159,7 @@ class EndpointModel:
                 return await client.post(url, cast_to=object, body=dict(body))
         except (openai.APIError, TimeoutError) as error:
             raise failure_of(error, self._request(timeout=seconds)) from None
-        except ValueError:
+        except _NO_JSON:
             raise malformed("its JSON can't be read", self._request()) from None
 
     async def _explained(self, refused: Refused, prompt: Prompt) -> ModelFailed:
@@ -203,6 +205,14 @@ def _checked(url: str) -> str:
             remedy="set DOCSAGE_BASE_URL, such as http://127.0.0.1:8000/v1",
         )
     return url
+
+
+def _checked_key(key: str) -> str:
+    """The key without white space around it; InputError, which doesn't show it, when it can't be sent in a header."""
+    key = key.strip()
+    if not (key.isascii() and (key + "x").isprintable()):
+        raise InputError("the key in DOCSAGE_API_KEY can't be sent", remedy="set it to ASCII letters, digits and signs")
+    return key
 
 
 def _without_credentials(url: str) -> str:

@@ -32,14 +32,15 @@ _STRICT_KEYS = frozenset(
 def messages_of(prompt: Prompt, lacks: frozenset[Lack]) -> list[BaseMessage]:
     """System, user with pictures, then the earlier turns. Without system messages, its text leads the user's."""
     messages: list[BaseMessage] = []
-    user = prompt.user
-    if prompt.system and "system" in lacks:
-        user = f"{prompt.system}\n\n{user}"
-    elif prompt.system:
-        messages.append(SystemMessage(prompt.system))
+    system, user = _encodable(prompt.system), _encodable(prompt.user)
+    if system and "system" in lacks:
+        user = f"{system}\n\n{user}"
+    elif system:
+        messages.append(SystemMessage(system))
     blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": user}, *map(_picture_block, prompt.pictures)]
     messages.append(HumanMessage(blocks if prompt.pictures else user))
-    messages += [AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in prompt.earlier]
+    for role, text in prompt.earlier:
+        messages.append(AIMessage(_encodable(text)) if role == "assistant" else HumanMessage(_encodable(text)))
     return messages
 
 
@@ -99,6 +100,11 @@ def strict_valid(schema: Any) -> bool:
             return False
     named = [*properties.values(), *schema.get("$defs", {}).values()]
     return all(map(strict_valid, [*named, schema.get("items"), schema.get("anyOf")]))
+
+
+def _encodable(text: str) -> str:
+    """The text with half characters (lone surrogates, which damaged files hold) replaced: they can't be sent."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _picture_block(picture: Picture) -> dict[str, Any]:

@@ -298,6 +298,21 @@ async def test_calls_run_at_the_same_time(serve: Serve) -> None:
     assert server.most_in_flight == 16
 
 
+async def test_half_characters_of_damaged_texts_are_sent_as_question_marks(serve: Serve) -> None:
+    server = serve(["ok"])
+    await model_at(server.base_url).generate(prompt(user="a\ud83db 😀"), "text")
+    assert server.chats[0].user == "a?b 😀"
+
+
+async def test_a_key_with_a_line_end_works_and_one_that_cannot_be_sent_is_refused_unseen(serve: Serve) -> None:
+    server = serve(["ok"])
+    await model_at(server.base_url, api_key=f"{KEY}\n").generate(prompt(), "text")
+    assert server.chats[0].headers["authorization"] == f"Bearer {KEY}"
+    with pytest.raises(InputError, match="DOCSAGE_API_KEY") as refusal:
+        model_at(server.base_url, api_key="geheim\nX-Header: ä")
+    assert "geheim" not in str(refusal.value)
+
+
 @pytest.mark.parametrize("url", ["", "localhost:8000/v1", "ftp://127.0.0.1/v1"])
 def test_a_wrong_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(InputError, match=r"DOCSAGE_BASE_URL, such as http://127\.0\.0\.1:8000/v1"):
