@@ -97,44 +97,63 @@ def refusal(status: int, body: Any, request: Request, *, after: float | None = N
     details = _details(body)
     said = _one_line(details.get("message") or "", request.key)
     kinds = " ".join((said, details.get("code") or "", details.get("type") or ""))
-    unsupported = False
-    retry = status in _PASSING or (status >= 500 and status != 501)
-    server, model = request.server, f"the model {request.model!r}"
-    if status == 401:
-        problem, remedy = f"{server} refuses the key", "set DOCSAGE_API_KEY to a key that is valid there"
-    elif status == 429 and "insufficient_quota" in kinds:
-        problem, remedy, retry = f"{server} has no quota left for this key", "see the account of this key", False
-    elif status == 429:
-        problem, remedy = f"{server} takes no more requests now", "lower model.concurrency, or raise model.retries"
-    elif request.structured and _STRUCTURE.search(kinds) and status != 503:
-        problem, remedy = f"{server} can't enforce the form of replies", "set model.structured to json or text"
-        unsupported, retry = True, False
-    elif _TOO_LONG.search(kinds):
-        problem = f"the prompt is too long for {model}"
-        remedy, retry = (
-            "set model.context to what the server serves, or lower model.evidence_tokens or model.images",
-            False,
-        )
-    elif request.pictures and _PICTURES.search(kinds) and status != 503:
-        problem, remedy = f"{model} takes no pictures", "set model.vision to false, or use a vision model"
-        unsupported, retry = True, False
-    elif status == 403:
-        problem, remedy = f"{server} denies access to {model}", "use a key that may use it, or another DOCSAGE_MODEL"
-    elif status == 404 or _NO_MODEL.search(kinds):
-        problem, remedy, retry = f"{server} has no {model[4:]}", "see DOCSAGE_MODEL and DOCSAGE_BASE_URL", False
-    elif retry:
-        problem, remedy = f"{server} failed", "see the log of the server"
-    else:
-        problem, remedy = f"{server} refuses the request", "see model.decoding and the documentation of the server"
+    reading = _request_read(status, kinds, request) or _status_read(status, kinds, request)
     failure = Refused(
-        f"{problem} (HTTP {status}{': ' if said else ''}{said.rstrip('.')})",
-        remedy=remedy,
-        retry=retry,
+        f"{reading.problem} (HTTP {status}{': ' if said else ''}{said.rstrip('.')})",
+        remedy=reading.remedy,
+        retry=reading.retry,
         after=after,
-        unsupported=unsupported,
+        unsupported=reading.unsupported,
     )
     failure.status, failure.said, failure.param = status, kinds, details.get("param") or ""
     return failure
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a refusal means."""
+
+    problem: str
+    remedy: str
+    retry: bool = False
+    unsupported: bool = False
+
+
+def _request_read(status: int, kinds: str, request: Request) -> _Reading | None:
+    """What in the request the server can't take; None when the refusal isn't about that, or passes by itself."""
+    if status in (401, 429, 503):
+        return None
+    model = f"the model {request.model!r}"
+    if request.structured and _STRUCTURE.search(kinds):
+        problem = f"{request.server} can't enforce the form of replies"
+        return _Reading(problem, "set model.structured to json or text", unsupported=True)
+    if _TOO_LONG.search(kinds):
+        remedy = "set model.context to what the server serves, or lower model.evidence_tokens or model.images"
+        return _Reading(f"the prompt is too long for {model}", remedy)
+    if request.pictures and _PICTURES.search(kinds):
+        remedy = "set model.vision to false, or use a vision model"
+        return _Reading(f"{model} takes no pictures", remedy, unsupported=True)
+    return None
+
+
+def _status_read(status: int, kinds: str, request: Request) -> _Reading:
+    """What a status means when the refusal isn't about the content of the request."""
+    server, model = request.server, f"model {request.model!r}"
+    if status == 401:
+        return _Reading(f"{server} refuses the key", "set DOCSAGE_API_KEY to a key that is valid there")
+    if status == 429 and "insufficient_quota" in kinds:
+        return _Reading(f"{server} has no quota left for this key", "see the account of this key")
+    if status == 429:
+        remedy = "lower model.concurrency, or raise model.retries"
+        return _Reading(f"{server} takes no more requests now", remedy, retry=True)
+    if status == 403:
+        remedy = "use a key that may use it, or another DOCSAGE_MODEL"
+        return _Reading(f"{server} denies access to the {model}", remedy)
+    if status == 404 or _NO_MODEL.search(kinds):
+        return _Reading(f"{server} has no {model}", "see DOCSAGE_MODEL and DOCSAGE_BASE_URL")
+    if status in _PASSING or (status >= 500 and status != 501):
+        return _Reading(f"{server} failed", "see the log of the server", retry=True)
+    return _Reading(f"{server} refuses the request", "see model.decoding and the documentation of the server")
 
 
 def truncated(max_tokens: int) -> Unusable:
