@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agent.baselines import Baseline, BaselineAgent
 from agent.budget import Budget
 from agent.checkpoints import checkpoint_path, remove, remove_answered, remove_stale
 from agent.draft import Synthesizer
@@ -37,7 +38,7 @@ from tools.base import Pages
 from tools.registry import Registry
 
 if TYPE_CHECKING:
-    from retrieval.knowledge import Pool
+    from retrieval.knowledge.pool import Pool
 
 
 class Agent:
@@ -205,3 +206,14 @@ def build_agent(
         client=client,
         pool=None if "retrieval" in without else pool,
     )
+
+
+def build_baseline(collection: Collection, profile: Profile, baseline: Baseline) -> BaselineAgent:
+    """The model of a profile alone, as a baseline; InputError when the profile names no model."""
+    client = open_client(profile.model, collection.root)
+    if client is None:
+        raise InputError(
+            f"the baseline {baseline!r} needs a model, and profile {profile.name} has none",
+            remedy="add --profile endpoint or --profile local",
+        )
+    return BaselineAgent(collection, collection.root, profile.agent, client=client, baseline=baseline)

@@ -28,6 +28,19 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+def cancel_all() -> None:
+    """Cancel whatever runs on the shared loop; its callers get CancelledError."""
+    with _lock:
+        running = list(_loops)
+    for loop in running:
+        loop.call_soon_threadsafe(_cancel_tasks, loop)
+
+
+def _cancel_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+
+
 def _loop() -> asyncio.AbstractEventLoop:
     """The loop, in a thread that ends with the process."""
     with _lock:

@@ -31,7 +31,7 @@ from tools.terms import extract_terms
 from tools.types import Evidence
 
 if TYPE_CHECKING:
-    from retrieval.knowledge import Pool
+    from retrieval.knowledge.pool import Pool
 
 _DPI = 110
 _WORKED_ON, _LONGEST_TEXT, _MOST_TERMS = 3, 20_000, 40
@@ -187,7 +187,9 @@ def _filled(step: PlanStep, context: ToolContext, results: Sequence[ToolResult])
         return step.model_copy(update={"arguments": {"text": text[:_LONGEST_TEXT]}})
     if step.tool == POOL and not step.arguments.get("terms"):
         found = [*extract_terms(context.question), *(term for result in results for term in result.terms)]
-        return step.model_copy(update={"arguments": {"terms": list(dict.fromkeys(found))[:_MOST_TERMS]}})
+        return step.model_copy(
+            update={"arguments": {"terms": [term[:200] for term in dict.fromkeys(found)][:_MOST_TERMS]}}
+        )
     return step
 
 
@@ -345,5 +347,6 @@ def _context(state: AgentState, runtime: Runtime, results: list[ToolResult] | No
         question=state["question"].text,
         hits=merge_hits(state.get("hits", ()), tuple(hit for result in new for hit in result.hits)),
         evidence=merge_evidence(state.get("evidence", ()), tuple(e for result in new for e in result.evidence)),
+        pool=runtime.pool,
         snippets=runtime.settings.snippets if cap is None else cap,
     )

@@ -81,6 +81,16 @@ class Profile(Settings):
     agent: AgentSettings = AgentSettings()
     model: ModelSettings = ModelSettings()
 
+    def recorded(self) -> dict[str, Any]:
+        """What answers depend on, as JSON: not the key, nor how many workers and calls run at the same time."""
+        return self.model_dump(
+            mode="json",
+            exclude={
+                "retrieval": {"ingest": {"workers"}},
+                "model": {"api_key", "concurrency", "timeout", "retries", "backoff"},
+            },
+        )
+
 
 def default_profile(environment: Mapping[str, str] = os.environ) -> str:
     """The profile of those who name none: `endpoint` when the environment says where a server is."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from agent.estimates import Estimate, estimate
+from agent.planner import Hints
 from agent.question import check_question
-from agent.types import Trajectory
+from agent.settings import Profile
+from agent.types import Task, Trajectory
 from app.questions import Asked, load_questions
 from app.scope import read_scope
-from app.session import Session
+from app.session import AgentChoice, Session
 from evaluation.records import JsonLines
 from evaluation.run import ask_each
 from evaluation.types import Failure, Question
@@ -28,9 +32,28 @@ class BatchReport:
     answered: int
     abstained: int
     failures: tuple[Failure, ...]
+    dollars: float = 0.0
 
 
-def ask_file(session: Session, questions: Path, out: Path, *, paths: Sequence[Path]) -> BatchReport:
+def estimated(profile: Profile, questions: Path, out: Path) -> Estimate | None:
+    """What the questions without a trajectory in `out` will cost; None when the profile has no model."""
+    if profile.model.kind == "none":
+        return None
+    asked = load_questions(questions)
+    known = list(JsonLines(out, Trajectory).read()) if out.is_file() else []
+    done = {t.question_id for t in known}
+    return estimate(profile, sum(item.id not in done for item in asked), [t.usage for t in known])
+
+
+def ask_file(
+    session: Session,
+    questions: Path,
+    out: Path,
+    *,
+    paths: Sequence[Path],
+    task: Task | None = None,
+    choice: AgentChoice | None = None,
+) -> BatchReport:
     """Ask every question of a file that has no trajectory in `out` yet; failures go to `<out>.failures.jsonl`.
 
     A question's own documents come before `paths`. `out` may hold answers to other questions; they are left alone.
@@ -47,12 +70,14 @@ def ask_file(session: Session, questions: Path, out: Path, *, paths: Sequence[Pa
         raise InputError(f"another process is writing {out}", remedy="wait for it, or choose another --out") from None
     except OSError as error:
         raise InputError(f"{out} can't be written ({error})", remedy="choose another --out") from error
+    hints = Hints(task=task)
     try:
         answers = JsonLines(out, Trajectory)
         failures = JsonLines(failed, Failure)
         answers.repair()
         failures.repair()
-        return _ask(session, asked, answers, failures, paths)
+        agent = session.agent(choice)
+        return _ask(session, asked, answers, failures, paths, lambda text, scope: agent.ask(text, scope, hints=hints))
     finally:
         lock.release()
 
@@ -74,23 +99,24 @@ def _ask(
     answers: JsonLines[Trajectory],
     failures: JsonLines[Failure],
     paths: Sequence[Path],
+    ask_agent: Callable[[str, Scope], Trajectory],
 ) -> BatchReport:
     named = {item.id: tuple(Path(p) for p in item.paths) or tuple(paths) for item in asked}
     done = {t.question_id for t in answers.read()}
     scopes = _scopes(session, [named[item.id] for item in asked if item.id not in done])
-    agent = session.agent()
+    enriching = threading.Lock()
 
     def ask(question: Question) -> Trajectory:
         check_question(question.text)
         scope = scopes[named[question.id]]
         if isinstance(scope, DocsageError):
             raise scope
-        session.enrich(scope, question.text, shown=False)
-        trajectory: Trajectory = agent.ask(question.text, scope)
-        return trajectory
+        with enriching:
+            session.enrich(scope, question.text, shown=False)
+        return ask_agent(question.text, scope)
 
     todo = [Question(id=item.id, text=item.question, scope=Scope(doc_ids=())) for item in asked]
-    ask_each(todo, ask, answers=answers, failures=failures, progress=session.progress)
+    ask_each(todo, ask, answers=answers, failures=failures, progress=session.progress, together=session.together)
     wanted = {item.id for item in asked}
     trajectories = [t for t in answers.read() if t.question_id in wanted]
     done = {t.question_id for t in trajectories}
@@ -99,6 +125,7 @@ def _ask(
         answered=sum(not t.abstained for t in trajectories),
         abstained=sum(t.abstained for t in trajectories),
         failures=tuple(latest.values()),
+        dollars=sum(t.usage.dollars for t in trajectories),
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from agent.loop import run
 from agent.settings import Profile, load_profile
 from agent.types import TrajectoryPage
 from app.progress import TerminalProgress
@@ -17,7 +18,25 @@ from retrieval.ingest.files import Refusal, shown
 from retrieval.types import Document, PageRef, Scope
 
 if TYPE_CHECKING:
-    from agent.build import Agent
+    from agent.baselines import Baseline, BaselineAgent
+    from agent.build import Agent, Part
+
+    A = TypeVar("A", Agent, BaselineAgent)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChoice:
+    """Which agent: the whole one, one without some parts, or a baseline; and the evidence pool that it may ask."""
+
+    pool: Path | None = None
+    baseline: Baseline | None = None
+    without: frozenset[Part] = frozenset()
+
+    def recorded(self) -> dict[str, Any]:
+        """What answers depend on, as JSON; nothing for the whole agent."""
+        parts: dict[str, Any] = {"pool": str(self.pool) if self.pool else None, "baseline": self.baseline}
+        parts["without"] = sorted(self.without)
+        return {name: value for name, value in parts.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +47,30 @@ class Session:
     profile: Profile
     progress: TerminalProgress
 
-    def agent(self) -> Agent:
-        """An agent over the collection."""
-        from agent.build import build_agent  # loads LangGraph, which searching and indexing don't need
+    def agent(self, choice: AgentChoice | None = None) -> Agent | BaselineAgent:
+        """An agent over the collection, or a baseline. InputError when its model or its pool can't be used."""
+        from agent.build import build_agent, build_baseline  # loads LangGraph, which searching and indexing don't need
 
-        return build_agent(self.collection, self.profile.agent)
+        chosen = choice or AgentChoice()
+        if chosen.baseline is not None:
+            return self._reached(build_baseline(self.collection, self.profile, chosen.baseline))
+        pool = None
+        if chosen.pool is not None:
+            from retrieval.knowledge.pool import Pool
+
+            pool = Pool.open(chosen.pool)
+        return self._reached(build_agent(self.collection, self.profile, pool=pool, without=chosen.without))
+
+    def _reached(self, agent: A) -> A:
+        """The agent, once its server has answered: better a word now than rules in the place of the model, later."""
+        if agent.client is not None and self.profile.model.kind == "endpoint":
+            run(agent.client.capabilities())
+        return agent
+
+    @property
+    def together(self) -> int:
+        """How many questions are asked at the same time: one without a model, since then all work is done here."""
+        return self.profile.model.concurrency if self.profile.model.kind != "none" else 1
 
     def page_of(self, ref: PageRef) -> TrajectoryPage:
         """A page with its document's name and its printed label."""
@@ -89,10 +127,10 @@ def empty(collection: Path) -> InputError:
 
 @contextmanager
 def opened(
-    collection: Path, *, profile: str = "embedded", passwords: Sequence[str] = (), create: bool = True
+    collection: Path, *, profile: str | Profile | None = None, passwords: Sequence[str] = (), create: bool = True
 ) -> Iterator[Session]:
     """A session over the collection in a folder, which is made when it isn't there; InputError if not `create`."""
-    settings = load_profile(profile)
+    settings = profile if isinstance(profile, Profile) else load_profile(profile)
     try:
         if not create and not (collection / STORE_NAME).exists():
             raise InputError(

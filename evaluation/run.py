@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeVar
 
+from agent import loop
 from agent.types import Trajectory
 from evaluation.folder import RunFolder
 from evaluation.records import JsonLines, Unwritable
@@ -43,9 +45,13 @@ class Run(RunFolder):
         self.ranked = JsonLines(out / "ranked.jsonl", Ranked)
         super().__init__(out, (self.trajectories, self.ranked))
 
-    def ask(self, questions: Sequence[Question], ask: Ask, *, progress: Progress | None = None) -> None:
+    def ask(
+        self, questions: Sequence[Question], ask: Ask, *, progress: Progress | None = None, together: int = 1
+    ) -> None:
         """Ask what has no trajectory yet; see `ask_each`."""
-        ask_each(questions, ask, answers=self.trajectories, failures=self.failures, progress=progress)
+        ask_each(
+            questions, ask, answers=self.trajectories, failures=self.failures, progress=progress, together=together
+        )
 
     def rank(self, questions: Sequence[Question], rank: Rank, *, progress: Progress | None = None) -> None:
         """Record the ranking of every question that has none yet. Failures as in `ask_each`."""
@@ -66,8 +72,9 @@ def ask_each(
     answers: JsonLines[Trajectory],
     failures: JsonLines[Failure],
     progress: Progress | None = None,
+    together: int = 1,
 ) -> None:
-    """Ask what has no trajectory yet, in order, and append each trajectory before the next question is asked.
+    """Ask what has no trajectory yet, in order, `together` at a time, and append each trajectory when it is there.
 
     What goes wrong with one question is appended to `failures`; it stays unanswered and is asked again next time.
     """
@@ -77,7 +84,7 @@ def ask_each(
     def answer(question: Question) -> None:
         answers.append(ask(question).model_copy(update={"question_id": question.id}))
 
-    do_each(todo, "answering", answer, failures=failures, progress=progress)
+    do_each(todo, "answering", answer, failures=failures, progress=progress, together=together)
 
 
 def failure_of(question: Identified, error: Exception) -> Failure:
@@ -99,21 +106,43 @@ def do_each(
     *,
     failures: JsonLines[Failure],
     progress: Progress | None = None,
+    together: int = 1,
 ) -> None:
-    """Do something for each question in order. What goes wrong with one is recorded, and the others go on."""
+    """Do something for each question in order. What goes wrong with one is recorded, and the others go on.
+
+    With `together` above 1, as many are done at the same time, in threads: for work that waits for a server. An
+    interrupt stops those that run and starts no others.
+    """
     shown = progress or Silent()
     if todo:
         shown.start(stage, len(todo))
-    for question in todo:
-        try:
-            do(question)
-        except Unwritable:
-            raise
-        except Exception as error:
-            # One broken question must not cost the other thousand: it is recorded, counts as wrong and is reported.
-            failure = failure_of(question, error)
-            failures.append(failure)
-            kind = f"{failure.kind}: " if failure.traceback else ""  # only of our own faults is the kind of interest
-            asked = shorten(question.text, _SHOWN, placeholder=" …")
-            shown.note(f"failed: {question.id} {asked} ({kind}{failure.error})")
-        shown.advance()
+    if together <= 1:
+        for question in todo:
+            _do(question, do, failures, shown)
+        return
+    pool = ThreadPoolExecutor(max_workers=together, thread_name_prefix="docsage-question")
+    try:
+        waiting = [pool.submit(_do, question, do, failures, shown) for question in todo]
+        for done in as_completed(waiting):
+            done.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        loop.cancel_all()
+        raise
+    finally:
+        pool.shutdown(wait=True)
+
+
+def _do(question: Q, do: Callable[[Q], None], failures: JsonLines[Failure], shown: Progress) -> None:
+    try:
+        do(question)
+    except Unwritable:
+        raise
+    except Exception as error:
+        # One broken question must not cost the other thousand: it is recorded, counts as wrong and is reported.
+        failure = failure_of(question, error)
+        failures.append(failure)
+        kind = f"{failure.kind}: " if failure.traceback else ""  # only of our own faults is the kind of interest
+        asked = shorten(question.text, _SHOWN, placeholder=" …")
+        shown.note(f"failed: {question.id} {asked} ({kind}{failure.error})")
+    shown.advance()

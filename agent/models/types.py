@@ -84,9 +84,13 @@ class Reply(Frozen):
 class Model(Protocol):
     """Something that replies to prompts. Calls may run at the same time."""
 
-    name: str
-    identity: str
-    """What replies depend on besides the prompt: kind, server, model and decoding. The key of the request cache."""
+    @property
+    def name(self) -> str:
+        """The model's name, as people know it."""
+
+    @property
+    def identity(self) -> str:
+        """What replies depend on besides the prompt: kind, server, model and decoding. A part of the cache's keys."""
 
     async def capabilities(self) -> Capabilities:
         """What it can do, asked for once; ModelFailed when it can't be reached."""

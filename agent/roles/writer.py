@@ -103,8 +103,8 @@ class ModelSynthesizer:
         if calls is None or capabilities is None:
             return await self._by_rules(request, "the model can't be reached")
         if request.task == "ocr":
-            found = await transcribed(request, capabilities)
-            return found or await self._by_rules(request, "page text as it was read")
+            by_ocr = await self._by_rules(request, "the page's text as it was read")
+            return await transcribed(request, capabilities, by_ocr) or by_ocr
         shown = await self._shown(request, capabilities)
         if shown is None:
             return await self._by_rules(request, "no page with text was read")

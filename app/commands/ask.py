@@ -5,18 +5,43 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands.options import DEFAULT_COLLECTION, CollectionOption, JsonOption, PasswordOption, ProfileOption
+from app.commands.options import (
+    DEFAULT_COLLECTION,
+    BaselineOption,
+    CollectionOption,
+    ConcurrencyOption,
+    EvidenceOption,
+    JsonOption,
+    PasswordOption,
+    PoolOption,
+    ProfileOption,
+    TaskOption,
+    chosen_profile,
+)
 
 if TYPE_CHECKING:
-    from agent.types import Trajectory
-    from app.session import Session
+    from agent.settings import Profile
+    from agent.types import Task, Trajectory
+    from app.session import AgentChoice, Session
 
 EXIT_ABSTAINED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A file of questions, where their answers go, and how they are asked."""
+
+    questions: Path
+    out: Path
+    paths: Sequence[Path]
+    task: Task | None
+    choice: AgentChoice
 
 
 def ask(
@@ -25,7 +50,7 @@ def ask(
         typer.Argument(metavar='"QUESTION" [PATH]', help="The question, then the files or folders it is asked over."),
     ] = None,
     collection: CollectionOption = DEFAULT_COLLECTION,
-    profile: ProfileOption = "embedded",
+    profile: ProfileOption = None,
     as_json: JsonOption = False,
     boxes: Annotated[
         Path | None, typer.Option("--boxes", metavar="DIR", help="Write the cited pages as PNG, regions drawn.")
@@ -37,23 +62,36 @@ def ask(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="With --questions: JSON lines, one trajectory each.")
     ] = None,
+    task: TaskOption = None,
+    pool: PoolOption = None,
+    baseline: BaselineOption = None,
+    evidence: EvidenceOption = None,
+    concurrency: ConcurrencyOption = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="With --questions: say what the model would cost, and ask nothing.")
+    ] = False,
 ) -> None:
     """Answer a question from the documents, or say that they don't hold the answer (exit code 3)."""
     from app.scope import check_collection
-    from app.session import opened
+    from app.session import AgentChoice, opened
 
     begin = time.perf_counter()
     given = words or []
-    _check_options(given, questions, out, for_one=as_json or boxes is not None)
+    _check_options(given, questions, out, for_one=as_json or boxes is not None, estimate=estimate)
+    chosen = chosen_profile(profile, evidence=evidence, concurrency=concurrency)
+    choice = AgentChoice(pool=pool, baseline=baseline)
     if questions is not None and out is not None:
-        with opened(collection, profile=profile, passwords=password) as session:
-            _ask_many(session, questions, out, [Path(p) for p in given])
+        if estimate:
+            _show_estimate(chosen, questions, out)
+            return
+        with opened(collection, profile=chosen, passwords=password) as session:
+            _ask_many(session, Batch(questions, out, [Path(p) for p in given], task, choice))
         return
     paths = [Path(p) for p in given[1:]]
     _check(given[0], boxes)
     check_collection(collection, paths)
-    with opened(collection, profile=profile, passwords=password) as session:
-        trajectory = _ask_one(session, given[0], paths)
+    with opened(collection, profile=chosen, passwords=password) as session:
+        trajectory = _ask_one(session, given[0], paths, task, choice)
         if boxes is not None:
             _write_boxes(session, trajectory, boxes)
         _show(session, trajectory, as_json=as_json, seconds=time.perf_counter() - begin)
@@ -61,7 +99,9 @@ def ask(
         raise typer.Exit(EXIT_ABSTAINED)
 
 
-def _check_options(given: Sequence[str], questions: Path | None, out: Path | None, *, for_one: bool) -> None:
+def _check_options(
+    given: Sequence[str], questions: Path | None, out: Path | None, *, for_one: bool, estimate: bool
+) -> None:
     """InputError for options that don't go together."""
     from retrieval.errors import InputError
 
@@ -71,6 +111,8 @@ def _check_options(given: Sequence[str], questions: Path | None, out: Path | Non
         raise InputError("no question was given", remedy='docsage ask "question" [PATH]..., or --questions FILE')
     if questions is not None and for_one:
         raise InputError("--json and --boxes are for one question", remedy="--out holds the trajectories as JSON")
+    if estimate and questions is None:
+        raise InputError("--estimate is for many questions", remedy="give --questions FILE and --out FILE")
 
 
 def _check(question: str, boxes: Path | None) -> None:
@@ -87,13 +129,16 @@ def _check(question: str, boxes: Path | None) -> None:
         prepare(boxes)
 
 
-def _ask_one(session: Session, question: str, paths: Sequence[Path]) -> Trajectory:
+def _ask_one(
+    session: Session, question: str, paths: Sequence[Path], task: Task | None, choice: AgentChoice
+) -> Trajectory:
+    from agent.planner import Hints
     from app.scope import read_scope
 
+    agent = session.agent(choice)
     scope = read_scope(session, paths)
     session.enrich(scope, question)
-    trajectory: Trajectory = session.agent().ask(question, scope)
-    return trajectory
+    return agent.ask(question, scope, hints=Hints(task=task))
 
 
 def _show(session: Session, trajectory: Trajectory, *, as_json: bool, seconds: float) -> None:
@@ -112,13 +157,33 @@ def _write_boxes(session: Session, trajectory: Trajectory, folder: Path) -> None
         session.progress.note(str(path))
 
 
-def _ask_many(session: Session, questions: Path, out: Path, paths: Sequence[Path]) -> None:
+def _ask_many(session: Session, batch: Batch) -> None:
     """Ask every question that `out` doesn't answer yet; exit 2 or 1 when some failed."""
     from app.batch import ask_file
 
-    report = ask_file(session, questions, out, paths=paths)
+    report = ask_file(session, batch.questions, batch.out, paths=batch.paths, task=batch.task, choice=batch.choice)
+    cost = f", ${report.dollars:.4f}" if report.dollars else ""
     session.progress.note(
-        f"{report.answered} answered, {report.abstained} abstained, {len(report.failures)} failed; {out}"
+        f"{report.answered} answered, {report.abstained} abstained, {len(report.failures)} failed{cost}; {batch.out}"
     )
     if report.failures:
         raise typer.Exit(1 if any(failure.traceback for failure in report.failures) else 2)
+
+
+def _show_estimate(profile: Profile, questions: Path, out: Path) -> None:
+    """What the questions that `out` doesn't answer yet would cost."""
+    from app.batch import estimated
+    from app.display import stdout
+
+    found = estimated(profile, questions, out)
+    if found is None:
+        stdout().print(f"profile {profile.name} has no model: its answers cost nothing but time")
+        return
+    money = "no price table (model.prices) to say what they cost"
+    if found.dollars_low is not None and found.dollars_high is not None:
+        money = f"${found.dollars_low:,.2f} to ${found.dollars_high:,.2f}"
+    stdout().print(
+        f"{found.questions} questions: {found.calls_low:,} to {found.calls_high:,} model calls, "
+        f"{found.tokens_in_low:,} to {found.tokens_in_high:,} tokens in, "
+        f"{found.tokens_out_low:,} to {found.tokens_out_high:,} out, {money} (from {found.basis})"
+    )

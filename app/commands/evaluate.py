@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.commands.evaluate_ancientdoc import ancientdoc, behaviour
-from app.commands.options import JsonOption, PasswordOption, ProfileOption
+from app.commands.options import (
+    BaselineOption,
+    ConcurrencyOption,
+    EvidenceOption,
+    JsonOption,
+    PasswordOption,
+    ProfileOption,
+    chosen_profile,
+)
 
 if TYPE_CHECKING:
     from evaluation.reading.scoring import Mode
@@ -43,33 +51,36 @@ def mmlongbench_doc(
     ] = None,
     retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Search, but don't answer.")] = False,
     as_json: JsonOption = False,
-    profile: ProfileOption = "embedded",
+    profile: ProfileOption = None,
     password: PasswordOption = [],  # noqa: B006  # typer copies it
+    baseline: BaselineOption = None,
+    evidence: EvidenceOption = None,
+    concurrency: ConcurrencyOption = None,
 ) -> None:
     """Ask MMLongBench-Doc's questions, each over its own document, and score them by the benchmark's rules."""
-    from agent.settings import load_profile
     from app.display import print_json, stderr, stdout
-    from app.session import opened
+    from app.session import AgentChoice, opened
     from evaluation.mmlongbench.benchmark import measure, run_config
     from evaluation.mmlongbench.samples import load_samples
     from evaluation.report import mmlongbench_report
     from evaluation.run import Run
 
     samples = load_samples(data)
-    # By how many processes documents are read doesn't change an answer, so a run may move between machines.
-    settings = load_profile(profile).model_dump(mode="json", exclude={"retrieval": {"ingest": {"workers"}}})
+    chosen, choice = chosen_profile(profile, evidence=evidence, concurrency=concurrency), AgentChoice(baseline=baseline)
+    settings = {**chosen.recorded(), **choice.recorded()}
     run = Run(out)
     with (
         run.opened(run_config(samples, settings, limit=limit), resume=resume),
-        opened(collection or out / "collection", profile=profile, passwords=password) as session,
+        opened(collection or out / "collection", profile=chosen, passwords=password) as session,
     ):
         summary = measure(
             run,
             data,
             samples[:limit],
             collection=session.collection,
-            agent=None if retrieval_only else session.agent(),
+            agent=None if retrieval_only else session.agent(choice),
             progress=session.progress,
+            together=session.together,
             threshold=session.profile.agent.tasks.document_qa.tentative,
         )
         if summary.failed:

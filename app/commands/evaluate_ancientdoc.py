@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from app.commands.options import JsonOption, ProfileOption
+from app.commands.options import (
+    BaselineOption,
+    ConcurrencyOption,
+    EvidenceOption,
+    JsonOption,
+    PoolOption,
+    ProfileOption,
+    chosen_profile,
+)
 
 if TYPE_CHECKING:
-    from agent.build import Agent
-    from evaluation.ancientdoc.benchmark import Comparison
+    from evaluation.ancientdoc.scoring import Comparison
 
 
 class Part(StrEnum):
@@ -59,38 +65,43 @@ def ancientdoc(
         ),
     ] = None,
     as_json: JsonOption = False,
-    profile: ProfileOption = "embedded",
+    profile: ProfileOption = None,
+    pool: PoolOption = None,
+    baseline: BaselineOption = None,
+    evidence: EvidenceOption = None,
+    concurrency: ConcurrencyOption = None,
 ) -> None:
     """Ask AncientDoc's questions, each over its own page images, score the answers and report the agent's behaviour."""
-    from agent.settings import load_profile
     from app.display import print_json, stderr, stdout
-    from app.session import opened
+    from app.session import AgentChoice, opened
     from evaluation.ancientdoc.benchmark import measure, run_config, settings_of
     from evaluation.ancientdoc.report import ancientdoc_report
     from evaluation.ancientdoc.samples import load_ancient_set
     from evaluation.behaviour.report import behaviour_report
     from evaluation.run import Run
 
-    left_out = frozenset(part.value for part in without)
+    left_out: frozenset[Literal["planner", "verifier", "retrieval"]] = frozenset(part.value for part in without)
     found = load_ancient_set(data, images=images)
     comparison = _comparison(bertscore_model, bertscore_layers)
-    # By how many processes pages are read doesn't change an answer, so a run may move between machines.
-    kept = load_profile(profile).model_dump(mode="json", exclude={"retrieval": {"ingest": {"workers"}}})
-    settings = settings_of(kept, without=sorted(left_out), predict_task=predict_task)
+    chosen = chosen_profile(profile, evidence=evidence, concurrency=concurrency)
+    choice = AgentChoice(pool=pool, baseline=baseline, without=left_out)
+    settings = settings_of(
+        {**chosen.recorded(), **choice.recorded()}, without=sorted(left_out), predict_task=predict_task
+    )
     run = Run(out)
     with (
         run.opened(run_config(found.samples, settings, limit=limit), resume=resume),
-        opened(collection or out / "collection", profile=profile) as session,
+        opened(collection or out / "collection", profile=chosen) as session,
     ):
-        make: Callable[..., Agent] = session.agent
         measured = measure(
             run,
             found.model_copy(update={"samples": found.samples[:limit]}),
             collection=session.collection,
-            agent=make(without=left_out) if left_out else make(),
+            agent=session.agent(choice),
             settings=settings,
             comparison=comparison,
             progress=session.progress,
+            together=session.together,
         )
         if failed := measured.summary.failed:
             session.progress.note(f"failed: {failed}, see {run.failures.path}; the same command tries them again")
@@ -115,10 +126,14 @@ def behaviour(
     from evaluation.behaviour.report import behaviour_report
     from evaluation.behaviour.traces import runs_in
     from evaluation.records import write_json
+    from retrieval.errors import InputError
 
     found = behaviour_of(runs_in(traces))
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{out} can't be a folder ({error.strerror})", remedy="choose another --out") from error
         write_json(out / "behaviour.json", found)
         plot_behaviour(out, found)
     (stderr() if as_json else stdout()).print(behaviour_report(found))
@@ -128,10 +143,9 @@ def behaviour(
 
 def _comparison(folder: Path | None, layers: int | None) -> Comparison:
     """What BERTScore is computed with, or why it isn't."""
-    from evaluation.ancientdoc.benchmark import Comparison
+    from evaluation.ancientdoc.scoring import Comparison
     from evaluation.metrics.translation import BertScore, bertscore_missing
 
+    encoder = None if folder is None else BertScore(folder, layers=layers)  # a wrong folder is refused in any case
     reason = bertscore_missing(folder)
-    if folder is None or reason:
-        return Comparison(None, reason)
-    return Comparison(BertScore(folder, layers=layers))
+    return Comparison(None if reason else encoder, reason)

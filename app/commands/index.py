@@ -21,7 +21,7 @@ def index(
     collection: CollectionOption = DEFAULT_COLLECTION,
     list_: Annotated[bool, typer.Option("--list", help="List the documents of the collection.")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Forget the named documents; files stay.")] = False,
-    profile: ProfileOption = "embedded",
+    profile: ProfileOption = None,
     password: PasswordOption = [],  # noqa: B006  # typer copies it
 ) -> None:
     """Add documents to the collection, or read again what has changed."""

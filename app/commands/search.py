@@ -23,7 +23,7 @@ def search(
     k: Annotated[int, typer.Option("-k", min=1, help="How many pages.")] = 10,
     as_json: JsonOption = False,
     collection: CollectionOption = DEFAULT_COLLECTION,
-    profile: ProfileOption = "embedded",
+    profile: ProfileOption = None,
     password: PasswordOption = [],  # noqa: B006  # typer copies it
 ) -> None:
     """Rank pages for a query, without answering."""

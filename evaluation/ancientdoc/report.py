@@ -11,7 +11,8 @@ from evaluation.ancientdoc.scoring import AncientSummary
 from evaluation.report import shown
 from evaluation.types import Score
 
-_COLUMNS = ("chrf++", "chrf++_sentence", "bertscore_f1")
+_COLUMNS = {"chrf++": "chrf++", "chrf++_sentence": "sentence", "bertscore_f1": "bertscore"}
+"""The scores of the main table and their headings, short enough for 80 columns."""
 
 
 def ancientdoc_report(summary: AncientSummary) -> RenderableType:
@@ -38,8 +39,8 @@ def ancientdoc_report(summary: AncientSummary) -> RenderableType:
 
 
 def _scores(summary: AncientSummary) -> Table:
-    table = Table(title="answers", title_justify="left")
-    for column in ("", "questions", "abstained", "failed", *_COLUMNS):
+    table = Table(title="answers (%); sentence: the mean of chrf++ over the answers", title_justify="left")
+    for column in ("", "n", "abstained", "failed", *_COLUMNS.values()):
         table.add_column(column, justify="right" if column else "left")
     for task, one in summary.tasks.items():
         counts = (str(one.questions), str(one.abstained), str(one.failed))

@@ -46,6 +46,7 @@ def measure(
     agent: Asker | None,
     progress: Progress | None = None,
     threshold: float | None = None,
+    together: int = 1,
 ) -> Summary:
     """Read, search, ask and score `samples` within an opened run; without an agent only the search is measured.
 
@@ -62,7 +63,9 @@ def measure(
     run.rank(questions, lambda question: rank(question, collection), progress=shown)
     if agent is not None:
         answering = agent
-        run.ask(questions, lambda question: answering.ask(question.text, question.scope), progress=shown)
+        run.ask(
+            questions, lambda question: answering.ask(question.text, question.scope), progress=shown, together=together
+        )
     judged = judge(
         samples,
         documents=documents,

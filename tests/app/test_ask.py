@@ -120,7 +120,7 @@ def test_a_collection_that_is_none_is_bad_input(docsage, english_pdf: Path, tmp_
 def test_our_own_fault_is_code_1_with_the_traceback_in_a_file(
     docsage, english_pdf: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def fail(session: Session) -> None:
+    def fail(*_: object) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(Session, "agent", fail)
@@ -138,7 +138,7 @@ def test_our_own_fault_is_code_1_with_the_traceback_in_a_file(
 def test_ctrl_c_is_code_130_and_says_that_work_is_kept(
     docsage, english_pdf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(session: Session) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Session, "agent", interrupt)
