@@ -1,4 +1,4 @@
-"""The command line: `docsage index | search | ask | trace | eval | score`.
+"""The command line: `docsage index | search | ask | trace | pool | eval | score`.
 
 Machine output goes to stdout alone, progress and messages to stderr. Exit codes: 0 done or answered, 3 abstained,
 2 bad usage or input, 1 our fault, 130 interrupted. Nothing heavy is imported before a command runs.
@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from app.commands import ask, evaluate, index, search, trace
+from app.commands import ask, evaluate, index, pool, search, trace
 from app.quiet import silence_libraries, silence_stdout
 from retrieval.errors import DocsageError
 
@@ -58,6 +58,7 @@ app.command("search")(search.search)
 app.command("ask")(ask.ask)
 app.command("trace")(trace.trace)
 app.command("score")(evaluate.score)
+app.add_typer(pool.pools, name="pool")
 app.add_typer(evaluate.benchmarks, name="eval")
 
 

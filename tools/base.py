@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from PIL.Image import Image
 from pydantic import BaseModel, ConfigDict
 
 from retrieval.errors import DocsageError
+from retrieval.knowledge.types import PoolHit
 from retrieval.types import Document, Frozen, Page, PageHit, PageRef, Scope, SearchResult, SignalStatus
 from tools.types import Evidence, Quote
 
@@ -40,6 +42,13 @@ class Pages(Protocol):
         """A page as displayed."""
 
 
+class Pool(Protocol):
+    """What tools may ask of an evidence pool; `retrieval.knowledge.pool.Pool` is one. It blocks."""
+
+    def match(self, terms: Sequence[str], question: str = "", *, limit: int = 8) -> tuple[PoolHit, ...]:
+        """The snippets that terms and a question match, best first, at most `limit`."""
+
+
 class Arguments(BaseModel):
     """Base of all argument schemas: unknown arguments are refused."""
 
@@ -56,6 +65,7 @@ class ToolContext:
     hits: tuple[PageHit, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     snippets: int = 8
+    pool: Pool | None = None
 
 
 class ToolResult(Frozen):

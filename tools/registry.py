@@ -40,6 +40,12 @@ def _term_extractor() -> Tool:
     return TermExtractor()
 
 
+def _evidence_retriever() -> Tool:
+    from tools.evidence_retriever import EvidenceRetriever
+
+    return EvidenceRetriever()
+
+
 def _calculator() -> Tool:
     from tools.calculator import Calculator
 
@@ -58,6 +64,7 @@ TOOLS: dict[str, Callable[[], Tool]] = {
     "region_locator": _region_locator,
     "char_normalizer": _char_normalizer,
     "term_extractor": _term_extractor,
+    "evidence_retriever": _evidence_retriever,
     "calculator": _calculator,
     "inventory": _inventory,
 }

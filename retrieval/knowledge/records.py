@@ -1,8 +1,9 @@
 """Input files of a pool: JSON lines, JSON, CSV, TSV and plain text, read record by record.
 
 Fields: `keys`, `key`, `terms` or `term`; `text`; `title`, `url`, `file`, `date`, in the record or in its `source`,
-which may also be a string. CSV and TSV have them as columns, several keys separated by "|" or ";". A line of plain
-text is `key: text`, the keys separated by "|" or "、". Other fields are not read.
+which may also be a string; other fields are not read. A JSON file is a list of records, or a dictionary from keys to
+records or texts. CSV and TSV have the fields as columns, several keys separated by "|" or ";". A line of plain text is
+`key: text`, the keys separated by "|" or "、".
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,7 +136,10 @@ def _json_values(content: bytes, path: Path) -> Iterator[tuple[str, Any]]:
         value = value["snippets"]
     if isinstance(value, dict) and not set(value) & {*KEY_FIELDS, "text"}:
         # A dictionary: each name is the key of what it stands for.
-        value = [{"key": key, **(item if isinstance(item, dict) else {"text": item})} for key, item in value.items()]
+        named = (
+            (key, item) for key, items in value.items() for item in (items if isinstance(items, list) else [items])
+        )
+        value = [{"key": key, **(item if isinstance(item, dict) else {"text": item})} for key, item in named]
     for number, item in enumerate(value if isinstance(value, list) else [value], 1):
         yield f"record {number}", item
 
@@ -145,25 +149,39 @@ def _rows(content: bytes, delimiter: str, path: Path) -> Iterator[tuple[str, Any
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})", remedy="save it as UTF-8") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=False)
-    try:
-        names = [name.strip().lower() for name in reader.fieldnames or ()]
-        if "text" not in names or not set(names) & set(KEY_FIELDS):
-            raise InputError(
-                f"the columns of {path} are {', '.join(names) or 'none'}",
-                remedy="its first line must name the columns key and text, and may name title, url, file, date",
-            )
-        reader.fieldnames = names
-        for row in reader:
-            values = {name: value for name, value in row.items() if isinstance(name, str) and value}
-            for name in set(values) & set(KEY_FIELDS):
-                values[name] = _COLUMN_KEYS.split(values[name])
-            yield f"line {reader.line_num}", values
-    except csv.Error as error:
-        yield (
-            f"line {reader.line_num + 1}",
-            _Refused(f"it is no {path.suffix[1:].upper()} ({error}); the rest is left out"),
+    # Strict, or a quote that is never closed would make one text of all that follows it, and nobody would know.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    columns: list[str] = []
+    while True:
+        where = f"line {reader.line_num + 1}"
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            yield where, _Refused(f"it is no {path.suffix[1:].upper()} ({error})")
+            continue
+        if row is None:
+            break
+        if columns and any(row):
+            yield where, _row(columns, row)
+        elif any(row):
+            columns = _columns(row, path)
+
+
+def _columns(row: Sequence[str], path: Path) -> list[str]:
+    names = [name.strip().lower() for name in row]
+    if "text" not in names or not set(names) & set(KEY_FIELDS):
+        raise InputError(
+            f"the first line of {path} names the columns {', '.join(filter(None, names)) or 'none'}",
+            remedy="it must name key and text, and may name title, url, file, date",
         )
+    return names
+
+
+def _row(columns: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {name: value for name, value in zip(columns, row, strict=False) if value}
+    for name in set(values) & set(KEY_FIELDS):
+        values[name] = _COLUMN_KEYS.split(values[name])
+    return values
 
 
 def _record(value: Any, place: str, file: str) -> Record:

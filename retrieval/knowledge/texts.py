@@ -10,7 +10,7 @@ from collections.abc import Iterator
 LONGEST = 600
 """Characters of a snippet; a longer text becomes several with the same keys."""
 LONGEST_KEY = 60
-_HIDDEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_HIDDEN = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
 _BLOCK = re.compile(r"</?(?:p|br|div|li|tr|h[1-6]|ul|ol|table|blockquote)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?/?>")
 _NOTE = re.compile(
