@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 CONTEXT = 2048
+SPREAD = 0.25
 _ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
 _TEXT = {
     "hidden_size": 32,
@@ -69,19 +70,21 @@ def _tokenizer(marks: tuple[str, ...], **named: str) -> Any:
     )
 
 
-def _save(model: Any, folder: Path, *parts: Any) -> Path:
-    """Give every weight a value that depends on its shape only, and write the model and its processor."""
+def _save(kind: Any, config: Any, folder: Path, processor: Any) -> Path:
+    """Make the model with the same weights every time, and write it with its processor."""
     import torch
 
-    generator = torch.Generator().manual_seed(7)
-    with torch.no_grad():
-        for weight in model.parameters():
-            # Some are created without a value, and one of those held NaN; vectors that have one are scales and shifts.
-            if weight.dim() > 1 or not bool(torch.isfinite(weight).all()):
-                weight.copy_(torch.randn(weight.shape, generator=generator) * 0.25)
-    model.generation_config.eos_token_id = parts[0].eos_token_id if len(parts) == 1 else parts[1].eos_token_id
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        model = kind(config)
+        with torch.no_grad():
+            for weight in model.parameters():
+                # Some are created without a value, and one of those held NaN; vectors that have one are scales, shifts.
+                if weight.dim() > 1 or not bool(torch.isfinite(weight).all()):
+                    weight.copy_(torch.randn(weight.shape) * SPREAD)
+    model.generation_config.eos_token_id = getattr(processor, "tokenizer", processor).eos_token_id
     model.save_pretrained(folder)
-    parts[0].save_pretrained(folder)
+    processor.save_pretrained(folder)
     return folder
 
 
@@ -116,7 +119,7 @@ def write_qwen2_5_vl(folder: Path) -> Path:
         },
         **_qwen_ids(tokenizer),
     )
-    return _save(Qwen2_5_VLForConditionalGeneration(config), folder, processor, tokenizer)
+    return _save(Qwen2_5_VLForConditionalGeneration, config, folder, processor)
 
 
 def write_qwen3_vl(folder: Path) -> Path:
@@ -137,7 +140,7 @@ def write_qwen3_vl(folder: Path) -> Path:
         },
         **_qwen_ids(tokenizer),
     )
-    return _save(Qwen3VLForConditionalGeneration(config), folder, processor, tokenizer)
+    return _save(Qwen3VLForConditionalGeneration, config, folder, processor)
 
 
 def write_qwen3_5(folder: Path) -> Path:
@@ -168,7 +171,7 @@ def write_qwen3_5(folder: Path) -> Path:
         },
         **_qwen_ids(tokenizer),
     )
-    return _save(Qwen3_5ForConditionalGeneration(config), folder, processor, tokenizer)
+    return _save(Qwen3_5ForConditionalGeneration, config, folder, processor)
 
 
 def write_internvl(folder: Path) -> Path:
@@ -210,7 +213,7 @@ def write_internvl(folder: Path) -> Path:
         image_token_id=tokenizer.convert_tokens_to_ids(context),
         image_seq_length=1,
     )
-    return _save(InternVLForConditionalGeneration(config), folder, processor, tokenizer)
+    return _save(InternVLForConditionalGeneration, config, folder, processor)
 
 
 def write_llava_onevision(folder: Path) -> Path:
@@ -251,7 +254,7 @@ def write_llava_onevision(folder: Path) -> Path:
         image_token_index=tokenizer.convert_tokens_to_ids(image),
         video_token_index=tokenizer.convert_tokens_to_ids(video),
     )
-    return _save(LlavaOnevisionForConditionalGeneration(config), folder, processor, tokenizer)
+    return _save(LlavaOnevisionForConditionalGeneration, config, folder, processor)
 
 
 def write_text_model(folder: Path) -> Path:
@@ -261,7 +264,7 @@ def write_text_model(folder: Path) -> Path:
     tokenizer = _tokenizer(())
     tokenizer.chat_template = _TEMPLATE
     config = Qwen2Config(**_TEXT, vocab_size=len(tokenizer))
-    return _save(Qwen2ForCausalLM(config), folder, tokenizer)
+    return _save(Qwen2ForCausalLM, config, folder, tokenizer)
 
 
 FAMILIES: dict[str, Callable[[Path], Path]] = {

@@ -15,7 +15,7 @@ from retrieval.errors import InputError
 
 _INSTALL = "pip install 'docsage[local]'"
 _HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
-_SHOWN = 300
+_SHOWN = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def read_checkpoint(settings: ModelSettings) -> Checkpoint:
     InputError, in one line with the remedy: missing packages, no such folder, no checkpoint in it, a hub that can't be
     reached, an architecture that the installed transformers doesn't have.
     """
-    transformers = _libraries()
     source = _source(settings.name)
+    transformers = _libraries()
     with _explained(settings):
         config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=settings.local.trust_remote_code)
     return Checkpoint(
@@ -163,6 +163,6 @@ def _remedy(problem: str, settings: ModelSettings) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """The error's message in one line, cut."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    """The error's message in one line, cut, without the full stop."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
