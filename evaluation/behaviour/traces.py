@@ -46,8 +46,8 @@ def runs_at(traces: Iterable[tuple[Path, Task | None]]) -> Iterator[TracedRun | 
             yield None
 
 
-def runs_in(folder: Path) -> Iterator[TracedRun | None]:
-    """The runs of a folder of traces, or of a collection, by name of file; InputError when there is no trace."""
+def runs_in(folder: Path) -> list[TracedRun | None]:
+    """The runs of a folder of traces, or of a collection, by name of file; InputError when none of them has ended."""
     inner = folder / "traces"
     where = inner if inner.is_dir() else folder
     try:
@@ -57,7 +57,13 @@ def runs_in(folder: Path) -> Iterator[TracedRun | None]:
     if not paths:
         problem = f"there are no traces in {where}" if os.path.isdir(where) else f"{where} is no folder"
         raise InputError(problem, remedy="name a folder of traces, or a collection in which a question was asked")
-    return runs_at((path, None) for path in paths)
+    runs = list(runs_at((path, None) for path in paths))
+    if not any(runs):
+        raise InputError(
+            f"none of the {len(paths)} files in {where} is the trace of a run that has ended",
+            remedy="name a folder of traces, or a collection in which a question was asked",
+        )
+    return runs
 
 
 def traced_run(events: Iterable[Event], task: Task | None = None) -> TracedRun | None:

@@ -144,7 +144,7 @@ class _Config(NamedTuple):
 def bertscore_missing(folder: Path | None) -> str:
     """Why BERTScore can't be had; "" when it can."""
     if folder is None:
-        return "no model: --bertscore-model FOLDER"
+        return "no model: --bertscore-model DIR"
     if importlib.util.find_spec("bert_score") is None:
         return "bert-score is not installed: pip install 'docsage[bertscore]'"
     return ""

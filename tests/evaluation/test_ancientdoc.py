@@ -213,7 +213,7 @@ def test_the_report_shows_scores_and_why_some_are_missing(data: Path, tmp_path: 
     agent = TracedAgent(collection.root, ANSWERS)
     summary, _ = _measure(data, tmp_path / "out", collection, agent, without=("retrieval",))
     written = io.StringIO()
-    Console(file=written, width=120).print(ancientdoc_report(summary))
+    Console(file=written, width=80).print(ancientdoc_report(summary))
     for words in (
         "6 questions, without retrieval: 3 answered, 1 abstained, 2 failed; 1 entries",
         "mean without ocr",

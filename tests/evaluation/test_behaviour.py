@@ -106,6 +106,9 @@ def test_a_folder_without_traces_is_refused(tmp_path: Path) -> None:
         runs_in(tmp_path)
     with pytest.raises(InputError, match="is no folder"):
         runs_in(tmp_path / "nowhere")
+    (tmp_path / "questions.jsonl").write_text('{"question": "?"}\n')
+    with pytest.raises(InputError, match=r"none of the 1 files in .* is the trace"):
+        runs_in(tmp_path)
 
 
 def test_no_run_is_no_data(tmp_path: Path) -> None:
@@ -121,14 +124,12 @@ def test_tables_and_plots_show_what_is_there(tmp_path: Path) -> None:
     traced(tmp_path, "b", "q", "yes", SCOPE, "ocr", [Round(support=None, confidence=0.0)])
     report = _behaviour(tmp_path)
     written = io.StringIO()
-    Console(file=written, width=120).print(behaviour_report(report))
-    rows = {
-        line.split("│")[1].strip(): line.split("│")[2:-1] for line in written.getvalue().splitlines() if "│" in line
-    }
-    # columns: ocr, knowledge_qa, all
-    assert [cell.strip() for cell in rows["page_retriever (%)"]] == ["0.0", "100.0", "50.0"]
-    assert [cell.strip() for cell in rows["support_rate (%)"]] == ["-", "100.0", "100.0"]
-    assert [cell.strip() for cell in rows["support_before (%)"]] == ["-", "0.0", "0.0"]
+    Console(file=written, width=80).print(behaviour_report(report))
+    rows = {words[0]: words[1:] for line in written.getvalue().splitlines() if (words := line.split())}
+    assert ["ocr", "knowledge", "all"] in [line.split() for line in written.getvalue().splitlines()]
+    assert rows["page_retriever"] == ["0.0", "100.0", "50.0"]
+    assert rows["support_rate"] == ["-", "100.0", "100.0"]
+    assert rows["support_before"] == ["-", "0.0", "0.0"]
 
     assert {path.name for path in plot_behaviour(tmp_path, report)} == {TOOLS_PLOT, REPLANNING_PLOT}
     svg = (tmp_path / TOOLS_PLOT).read_text(encoding="utf-8")
