@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakKeyDictionary
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from agent.models.cache import ReplyCache, request_key
 from agent.models.settings import ModelSettings
@@ -75,12 +75,12 @@ class ModelClient:
         return reply.model_copy(update={"attempts": attempts})
 
     def _wait(self, state: RetryCallState) -> float:
-        """What the server asked for, else a growing time with jitter."""
+        """What the server asked for, else a random time up to one that doubles with each attempt."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, ModelFailed) and error.after is not None:
             return min(error.after, _LONGEST_WAIT)
-        first = self.settings.backoff
-        return wait_exponential_jitter(initial=first, max=max(_LONGEST_WAIT, first), jitter=first)(state)
+        wait: float = wait_random_exponential(multiplier=self.settings.backoff, max=_LONGEST_WAIT)(state)
+        return wait
 
     def _limit(self) -> asyncio.Semaphore:
         """The limit on calls at the same time; a semaphore belongs to one event loop."""
