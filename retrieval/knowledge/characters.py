@@ -16,7 +16,12 @@ CJK = f"\u3040-\u30ff\uac00-\ud7af{HAN}"
 _UNIT = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:[.,]\d+)*")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _SPACE = re.compile(r"\s+")
-_VARIANTS = {"祐": "佑", "於": "于", "爲": "为", "衆": "众"}
+_PRINTED = """
+髙高 㑹会 徳德 黒黑 逺远 畧略 祐佑 厯历 歴历 扵于 竒奇 靣面 淸清 凢凡 冦寇 毎每 曽曾 虗虚 縂总 覩睹 甞尝 徃往 囬回
+恊协 宻密 觧解 勅敕 攺改 葢盖 晩晚 寳宝 隂阴 陥陷 戸户 呉吴 郷乡 尅克 氷冰 濵滨 楽乐 気气
+"""
+_VARIANTS = {pair[0]: pair[1] for pair in _PRINTED.split()}
+"""Forms that old prints use and OpenCC leaves as they are."""
 
 
 class _Table(dict[int, int]):

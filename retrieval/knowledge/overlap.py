@@ -73,6 +73,10 @@ class OverlapIndex:
             counts[found] += 1
         return Overlaps(np.minimum(scores / np.float32(whole or 1.0), 1.0), counts, len(weights))
 
+    def holders(self, text: str) -> int:
+        """How many snippets can have a folded text: as many as have the rarest of its units."""
+        return min((len(self._holders(unit)) for unit in self.units(text)), default=0)
+
     def _holders(self, unit: int) -> NDArray[np.int32]:
         if unit < 0:
             return self._snippets[:0]

@@ -32,6 +32,8 @@ _FEWEST = 2
 _EXACT, _IN_QUESTION, _KEY_YEAR, _SUBSTRING, _TEXT_YEAR, _OVERLAP = 1.0, 0.8, 0.85, 0.5, 0.55, 0.5
 _TELLING = 6
 """Characters from which a key that stands in the question is as telling as it gets."""
+_COMMON, _COMMON_BY = 20, 10
+"""A word that a hundredth of all snippets and this many use, and ten times more than have it as a key, is common."""
 _SAME = 0.85
 """Share of the shorter snippet's pairs from which two snippets say the same."""
 _QUESTION_WEIGHT = 0.5
@@ -112,8 +114,8 @@ class Pool:
 
         Grounds, in the order of their weights: a term is a key; a year of a term or of the question is one that a key
         names; a key stands in the question; a term and a key contain each other; the text names the year; the snippet
-        shares a quarter of the question's pairs of characters. At most `limit`, and never more than eight; none is a
-        result.
+        shares a quarter of the question's pairs of characters. Common words match as exact keys only. At most `limit`,
+        and never more than eight; none is a result.
         """
         asked = folded(subject(question[:_LONGEST_QUESTION])) if question else ""
         forms = tuple(dict.fromkeys(form for term in terms if (form := key_form(term))))
@@ -142,18 +144,29 @@ class Pool:
             if (key := self._keys.exact(form)) is not None:
                 yield from self._by_key(key, "exact key", _EXACT)
             for match in self._keys.overlapping(form):
-                yield from self._by_key(match.key, "substring", _SUBSTRING + 0.3 * match.share)
+                shorter = min(form, self._keys.forms[match.key], key=len)
+                if not self._is_common(shorter):
+                    yield from self._by_key(match.key, "substring", _SUBSTRING + 0.3 * match.share)
             for dated in self._same_year(arabic_years(form)):
                 if self._keys.forms[dated] != form:
                     yield from self._by_key(dated, "year-equivalent", _KEY_YEAR)
         for key in self._keys.within(asked):
-            length = min(len(self._keys.forms[key]), _TELLING)
-            yield from self._by_key(key, "key in question", _IN_QUESTION + 0.1 * length / _TELLING)
+            form = self._keys.forms[key]
+            if not self._is_common(form):
+                weight = _IN_QUESTION + 0.1 * min(len(form), _TELLING) / _TELLING
+                yield from self._by_key(key, "key in question", weight)
         for number in self._dated_keys.within(arabic_years(asked)):
             for key in self._dated[self._dated_keys.forms[number]]:
                 if self._keys.forms[key] not in asked:
                     yield from self._by_key(key, "year-equivalent", _KEY_YEAR)
         yield from self._by_year(forms, asked)
+
+    def _is_common(self, form: str) -> bool:
+        """Whether the snippets use a word all the time and few of them are about it (不可, 然后)."""
+        key = self._keys.exact(form)
+        about = 0 if key is None else len(self._holders[key])
+        using = self._overlap.holders(form)
+        return using >= max(_COMMON, len(self) // 100) and using > _COMMON_BY * about
 
     def _by_key(self, key: int, basis: Basis, weight: float) -> Iterator[tuple[int, _Ground]]:
         ground = _Ground(basis, weight, self._keys.forms[key])

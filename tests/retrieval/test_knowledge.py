@@ -100,6 +100,7 @@ def test_a_bare_number_is_a_year_only_as_a_term() -> None:
         (["《井田制》"], "", WELLS, "exact key 井田制"),
         (["兩稅法"], "", TAX, "exact key 两税法"),
         ([], "孟子所說的井田是什麼？", WELLS, "key in question 井田"),
+        (["貞觀元年"], "", TENTH, "exact key 贞观元年"),
         (["两税"], "", TAX, "substring 两税法"),
         (["杨炎两税法改革"], "", TAX, "substring 两税法"),
         (["康熙二十年"], "", REVOLT, "year-equivalent 1681"),
@@ -132,6 +133,19 @@ def test_english_keys_are_whole_words(make_pool: MakePool) -> None:
     pool = make_pool([{"key": "art", "text": "A craft."}, {"key": "state of the art", "text": "Newest."}])
     assert texts(pool, [], "Where does it start?") == []
     assert texts(pool, ["Art"]) == ["A craft.", "Newest."]
+
+
+def test_a_word_that_all_snippets_use_matches_as_an_exact_key_only(make_pool: MakePool) -> None:
+    numerals = "甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥"
+    pool = make_pool(
+        [
+            *({"key": f"{c}书", "text": f"{c * 7}，不可轻言。"} for c in numerals),
+            {"key": "不可", "text": "不可，否定之辞。"},
+            {"key": "孟子", "text": "名轲，邹人。"},
+        ]
+    )
+    assert texts(pool, [], "孟子为何说不可？") == ["名轲，邹人。"]
+    assert texts(pool, ["不可"])[0] == "不可，否定之辞。"
 
 
 def test_better_grounds_rank_higher(make_pool: MakePool) -> None:
