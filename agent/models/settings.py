@@ -34,7 +34,7 @@ class PriceSettings(Settings):
 class LocalSettings(Settings):
     """How a transformers model is loaded and run in this process.
 
-    `thinking` turns the reasoning of models that can do with and without it on or off; None leaves it to the checkpoint.
+    `thinking` turns the reasoning of models that can do without it on or off; None leaves it to the checkpoint.
     """
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"

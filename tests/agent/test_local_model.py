@@ -89,17 +89,21 @@ TEXTS = [
 """Prompts of very different lengths."""
 
 
-def _held(monkeypatch: pytest.MonkeyPatch, before: Callable[[Any], None]) -> None:
-    """Have `before` see the token ids of every batch, in the model's thread, before it is generated."""
+def _held(monkeypatch: pytest.MonkeyPatch, before: Callable[[Any], None]) -> list[int]:
+    """Have `before` see the token ids of every batch, in the model's thread; returns how many tokens each one made."""
     from transformers import GenerationMixin
 
     generate = GenerationMixin.generate
+    made: list[int] = []
 
     def held(model: Any, *arguments: Any, **keywords: Any) -> Any:
         before(keywords["input_ids"])
-        return generate(model, *arguments, **keywords)
+        ids = generate(model, *arguments, **keywords)
+        made.append(ids.shape[1] - keywords["input_ids"].shape[1])
+        return ids
 
     monkeypatch.setattr(GenerationMixin, "generate", held)
+    return made
 
 
 async def _together(model: LocalModel, prompts: list[Prompt]) -> list[Any]:
@@ -251,8 +255,9 @@ async def test_a_request_that_breaks_its_batch_fails_alone(
     assert "can't be decoded" in str(torn)
 
 
-async def test_a_request_that_is_cancelled_stops_and_its_neighbour_goes_on(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("neighbours", [0, 1])
+async def test_a_request_that_is_cancelled_neither_keeps_the_model_busy_nor_stops_its_neighbour(
+    neighbours: int, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = _model(checkpoint("text"), max_tokens=40)
     alone = await model.generate(TEXTS[0], "text")
@@ -262,14 +267,17 @@ async def test_a_request_that_is_cancelled_stops_and_its_neighbour_goes_on(
         started.set()
         assert go.wait(20)
 
-    _held(monkeypatch, wait)
-    kept, gone = (asyncio.create_task(model.generate(prompt, "text")) for prompt in TEXTS[:2])
+    made = _held(monkeypatch, wait)
+    gone = asyncio.create_task(model.generate(TEXTS[1], "text"))
+    kept = [asyncio.create_task(model.generate(TEXTS[0], "text")) for _ in range(neighbours)]
     await asyncio.to_thread(started.wait, 20)
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone
     go.set()
-    assert await kept == alone
+    assert await asyncio.gather(*kept) == [alone] * neighbours
+    assert await model.generate(TEXTS[0], "text") == alone
+    assert made == [alone.tokens_out if neighbours else 1, alone.tokens_out]
 
 
 def test_one_event_loop_after_another_asks_the_same_model(checkpoint: Checkpoint) -> None:
