@@ -16,7 +16,8 @@ from tools.characters import Normalized, normalize
 _NAMED_WORD = re.compile(
     r"[\"“‘「『'《]([^\"”’」』'》]{1,40})[\"”’」』'》]"
     r"|\b(?:word|character|phrase|term|expression)s? ([\w-]+)"
-    r"|\bmeaning of (?!(?:the )?(?:word|character|phrase|term|expression)\b)(?:the )?([\w-]+)|\bdoes (?:the )?([\w-]+) mean\b"
+    r"|\bmeaning of (?!(?:the )?(?:word|character|phrase|term|expression)\b)(?:the )?([\w-]+)"
+    r"|\bdoes (?:the )?([\w-]+) mean\b"
     r"|([\u3400-\u9fff])(?:字|这个字|一字)"
     r"|(?:^|[中里的，])([\u3400-\u9fff]{1,4})(?:一词|这个词|的意思|的含义|的读音|是什么意思|什么意思)"
 )
