@@ -68,7 +68,7 @@ class ModelCalls:
 
         `check` says what else is wrong with a record of the right form, "" when nothing is.
         """
-        prompt = replace(prompt, schema=schema.model_json_schema())
+        prompt = replace(prompt, schema=schema_of(schema))
         reply, reason = await self._reply(prompt)
         if reply is None:
             return Asked(value=None, reason=reason)
@@ -161,6 +161,25 @@ class ModelCalls:
             if reply.thinking:
                 data["thinking"] = reply.thinking
         self._trace.append("model_call", self._node, data)
+
+
+def schema_of(record: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a record as servers enforce it: every field is required and none may be added."""
+    return _closed(record.model_json_schema())
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema, and all those within it, with their fields required and without defaults and titles."""
+    found = {name: _within(value) for name, value in schema.items() if name not in ("title", "default")}
+    if "properties" in found:
+        found |= {"required": list(found["properties"]), "additionalProperties": False}
+    return found
+
+
+def _within(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _closed(value) if "type" in value or "anyOf" in value else {k: _within(v) for k, v in value.items()}
+    return [_within(item) for item in value] if isinstance(value, list) else value
 
 
 def estimated_tokens(prompt: Prompt) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from agent.models.cache import ReplyCache, request_key
 from agent.models.settings import ModelSettings
-from agent.models.types import Capabilities, Model, ModelFailed, Prompt, Reply, StructureMode
+from agent.models.types import Capabilities, Model, ModelFailed, Prompt, Reply, Role, StructureMode
 
+T = TypeVar("T")
 _LONGEST_WAIT = 60.0
 _WEAKER: dict[StructureMode, StructureMode] = {"schema": "json", "json": "text"}
 
@@ -22,7 +25,8 @@ class ModelClient:
         self.model = model
         self.settings = settings
         self.cache = cache
-        self._mode: StructureMode | None = None
+        self._known: Capabilities | None = None
+        self._modes: dict[Role, StructureMode] = {}
         self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     @property
@@ -31,37 +35,43 @@ class ModelClient:
         return self.model.name
 
     async def capabilities(self) -> Capabilities:
-        """What the model can do; ModelFailed when it can't be reached."""
-        found = await self.model.capabilities()
-        return found if self._mode is None else found.model_copy(update={"structured": self._mode})
+        """What the model can do; ModelFailed when it can't be reached, also after retries."""
+        known = self._known
+        if known is None:
+            known = (await self._tried(self.model.capabilities))[0]
+            self._known = known
+        return known
 
     async def reply(self, prompt: Prompt) -> Reply:
         """The reply to a prompt, from the cache where it was asked before.
 
-        A server that refuses to enforce a schema is asked in the next weaker way, from then on. ModelFailed when there
-        is no whole reply after all retries.
+        A server that refuses to enforce the schema of a role is asked in the next weaker way, from then on. ModelFailed
+        when there is no whole reply after all retries.
         """
         capabilities = await self.capabilities()
-        mode: StructureMode = capabilities.structured if prompt.schema is not None else "text"
+        known = self._modes.get(prompt.role, capabilities.structured)
+        mode: StructureMode = known if prompt.schema is not None else "text"
         while True:
             try:
                 return await self._asked(prompt, mode)
             except ModelFailed as error:
                 if not error.unsupported or mode not in _WEAKER:
                     raise
-                mode = self._mode = _WEAKER[mode]
+                mode = self._modes[prompt.role] = _WEAKER[mode]
 
     async def _asked(self, prompt: Prompt, mode: StructureMode) -> Reply:
         key = request_key(self.model.identity, prompt, mode) if self.cache else ""
         if self.cache is not None and (known := self.cache.get(key)) is not None:
             return known
         async with self._limit():
-            reply = await self._tried(prompt, mode)
+            reply, attempts = await self._tried(lambda: self.model.generate(prompt, mode))
+        reply = reply.model_copy(update={"attempts": reply.attempts + attempts - 1})
         if self.cache is not None:
             await asyncio.to_thread(self.cache.put, key, prompt, reply)
         return reply
 
-    async def _tried(self, prompt: Prompt, mode: StructureMode) -> Reply:
+    async def _tried(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, int]:
+        """What a call gives, and how many tries it took."""
         attempts = 0
         async for attempt in AsyncRetrying(
             stop=stop_after_attempt(self.settings.retries + 1),
@@ -71,8 +81,8 @@ class ModelClient:
         ):
             with attempt:
                 attempts += 1
-                reply = await self.model.generate(prompt, mode)
-        return reply.model_copy(update={"attempts": attempts})
+                found = await ask()
+        return found, attempts
 
     def _wait(self, state: RetryCallState) -> float:
         """What the server asked for, else a random time up to one that doubles with each attempt."""

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx
 import openai
 
 from agent.models.types import ModelFailed
@@ -79,7 +80,8 @@ def failure_of(error: openai.APIError | TimeoutError, request: Request) -> Model
         return ModelFailed(
             f"{request.server} can't be reached ({cause})",
             remedy="is the server running, and is DOCSAGE_BASE_URL right?",
-            retry=True,
+            # Nobody listens: waiting won't help. A connection that broke off is another matter.
+            retry=not isinstance(error.__cause__, httpx.ConnectError),
         )
     return malformed(_one_line(str(error), request.key), request)
 

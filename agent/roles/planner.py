@@ -43,9 +43,9 @@ class StepReply(BaseModel):
     """One step as a model writes it."""
 
     tool: str
-    query: str = ""
-    pages: list[str] = Field(default_factory=list)
-    why: str = ""
+    query: str = Field(default="", json_schema_extra={"maxLength": 200})
+    pages: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
+    why: str = Field(default="", json_schema_extra={"maxLength": 120})
 
     @field_validator("pages", mode="before")
     @classmethod
@@ -57,15 +57,15 @@ class StepReply(BaseModel):
 class PlanReply(BaseModel):
     """The reply of the planner."""
 
-    sub_questions: list[str] = Field(default_factory=list)
-    steps: list[StepReply] = Field(default_factory=list)
-    criteria: list[str] = Field(default_factory=list)
+    sub_questions: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
+    steps: list[StepReply] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
+    criteria: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
 
 
 class StepsReply(BaseModel):
     """The reply of the planner that was asked for more."""
 
-    steps: list[StepReply] = Field(default_factory=list)
+    steps: list[StepReply] = Field(default_factory=list, json_schema_extra={"maxItems": 6})
 
 
 class ModelPlanner:

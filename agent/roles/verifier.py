@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from agent.matching import terms
 from agent.models.types import Picture, Prompt
@@ -31,10 +31,10 @@ _SPACE = re.compile(r"[\s\"“”‘’'「」『』]+")
 class VerdictReply(BaseModel):
     """The reply of the verifier: the words that decide, the value that the evidence gives, and the verdict."""
 
-    quote: str = ""
-    value: str = ""
+    quote: str = Field(default="", json_schema_extra={"maxLength": 300})
+    value: str = Field(default="", json_schema_extra={"maxLength": 120})
     verdict: Verdict
-    missing: str = ""
+    missing: str = Field(default="", json_schema_extra={"maxLength": 200})
 
     @field_validator("quote", "value", "missing", mode="before")
     @classmethod

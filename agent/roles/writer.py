@@ -6,9 +6,9 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
 from agent.answers import shortened
 from agent.draft import Draft, Request, Synthesizer, quote_of
@@ -28,6 +28,9 @@ _LAID_OUT = 3
 _PROMPT_TOKENS = 700
 _PICTURE_TOKENS = 1200
 _MOST_QUOTES = 50
+_MEETS = 0.5
+_SURE = 0.3
+"""From this confidence on an answer by rules is right about as often as not, as measured without a model."""
 _NO_ANSWER = re.compile(
     r"(?:not (?:answerable|available|stated|mentioned|provided|given|specified)|unanswerable|unknown|n/?a|none|"
     r"insufficient.{0,40}|no answer|无法回答|无法确定|未提及|没有提到|不详)[.。]?",
@@ -36,11 +39,10 @@ _NO_ANSWER = re.compile(
 
 
 class FactReply(BaseModel):
-    """One fact as a model states it. `box` is where it saw it, as shares of the page."""
+    """One fact as a model states it, with the pieces that it stands in."""
 
-    text: str
-    sources: list[str] = Field(default_factory=list)
-    box: list[float] | None = None
+    text: str = Field(json_schema_extra={"maxLength": 400})
+    sources: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
 
     @field_validator("sources", mode="before")
     @classmethod
@@ -49,27 +51,50 @@ class FactReply(BaseModel):
         return [str(item) for item in values]
 
 
+class SeenFactReply(FactReply):
+    """A fact that a model saw. `box` is where, as shares of the page."""
+
+    box: list[float] | None = Field(default=None, json_schema_extra={"maxItems": 4})
+
+
+def _text(value: Any) -> Any:
+    """A field of text that a model left out or wrote as a list."""
+    if value is None:
+        return ""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+
+
 class AnswerReply(BaseModel):
     """The reply of the writer. `missing` says what would be needed when `sufficient` is false."""
 
-    facts: list[FactReply] = Field(default_factory=list)
-    sources: list[str] = Field(default_factory=list)
+    facts: Sequence[FactReply] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
     sufficient: bool = True
-    answer: str = ""
-    calculation: str = ""
-    missing: str = ""
-
-    @field_validator("answer", "calculation", "missing", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        if value is None:
-            return ""
-        return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    answer: Text = ""
+    calculation: Text = ""
+    missing: Text = ""
 
     @field_validator("facts", mode="before")
     @classmethod
     def _as_facts(cls, value: Any) -> Any:
         return [{"text": item} if isinstance(item, str) else item for item in value or []]
+
+
+class SeenAnswerReply(AnswerReply):
+    """The reply of a writer that was shown pictures only."""
+
+    facts: Sequence[SeenFactReply] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
+
+
+class TranslationReply(BaseModel):
+    """The reply of the translator, with the pieces that it translated."""
+
+    sources: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 60})
+    sufficient: bool = True
+    answer: Text = ""
+    missing: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +133,26 @@ class ModelSynthesizer:
         shown = await self._shown(request, capabilities)
         if shown is None:
             return await self._by_rules(request, "no page with text was read")
-        asked = await calls.record(self._prompt(shown), AnswerReply, _unusable, language=request.question.language)
+        schema = _schema(shown)
+        asked = await calls.record(self._prompt(shown), schema, _unusable, language=request.question.language)
         if asked.value is None:
             return await self._by_rules(request, asked.reason)
-        draft = await self._draft(shown, asked.value)
+        draft = await _draft(shown, asked.value)
         draft = draft.model_copy(update={"origin": "model, repaired" if asked.repaired else "model"})
-        if draft.answer is None and self._settings.rules == "when_insufficient" and request.task != "translation":
-            second = await self._rules.synthesise(request)
-            if second.answer is not None and (second.confidence or 0.0) >= request.firm:
-                return second.model_copy(update={"origin": f"rules: the model found no answer ({draft.reason})"})
-        return draft
+        return await self._second_opinion(request, draft) or draft
+
+    async def _second_opinion(self, request: Request, draft: Draft) -> Draft | None:
+        """What the rules are sure of, where the model finds nothing or insists on what the verifier has refused."""
+        insists = draft.answer is not None and any(repr(draft.answer) in doubt for doubt in request.doubts)
+        if self._settings.rules != "when_insufficient" or request.task == "translation":
+            return None
+        if draft.answer is not None and not insists:
+            return None
+        second = await self._rules.synthesise(request)
+        if second.answer is None or (second.confidence or 0.0) < _SURE:
+            return None
+        reason = "the model insists on what was refused" if insists else f"the model found no answer ({draft.reason})"
+        return second.model_copy(update={"origin": f"rules: {reason}"})
 
     async def _by_rules(self, request: Request, reason: str) -> Draft:
         draft = await self._rules.synthesise(request)
@@ -166,38 +201,49 @@ class ModelSynthesizer:
         )
         return Prompt(role="answer", system=system, user=user, version=version, pictures=shown.pictures)
 
-    async def _draft(self, shown: _Shown, reply: AnswerReply) -> Draft:
-        """The reply as a draft: its facts with their quotes, its answer when it has one that rests on any."""
-        request, question = shown.request, shown.request.question
-        answer = reply.answer.strip()
-        given = reply.sufficient and bool(answer) and not _NO_ANSWER.fullmatch(answer)
-        cited = _translated(shown, reply) if request.task == "translation" else _cited(shown, reply, answer)
-        calculation = None
+
+async def _draft(shown: _Shown, reply: AnswerReply | TranslationReply) -> Draft:
+    """The reply as a draft: its facts with their quotes, its answer when it has one that rests on any."""
+    request, question = shown.request, shown.request.question
+    answer = reply.answer.strip()
+    given = reply.sufficient and bool(answer) and not _NO_ANSWER.fullmatch(answer)
+    calculation = None
+    if isinstance(reply, TranslationReply):
+        cited = _translated(shown, reply)
+    else:
+        cited = _cited(shown, reply, answer)
         if given and reply.calculation.strip():
             answer, calculation = await _calculated(request, reply.calculation.strip(), answer)
-        quotes = tuple(quote for quote, _, _ in cited)
-        best = max((item for _, _, item in cited if item is not None), key=lambda item: item.coverage, default=None)
-        missing = surface_forms(question.text, best.missing) if best else ()
-        wanted = (reply.missing.strip(),) if reply.missing.strip() and not given else ()
-        reason = ""
-        if not given:
-            reason = reply.missing.strip() or "the model finds no answer on these pages"
-        elif not cited:
-            reason = "nothing that the model cites stands on the pages"
-        return Draft(
-            answer=answer if given and cited else None,
-            candidate=shortened(answer) if answer and not _NO_ANSWER.fullmatch(answer) else None,
-            quotes=quotes,
-            statements=tuple(statement for _, statement, _ in cited),
-            coverage=best.coverage if best else 0.0,
-            missing=(*wanted, *missing),
-            calculation=calculation,
-            reason=reason,
-            way="model",
-        )
+    quotes = tuple(quote for quote, _, _ in cited)
+    best = max((item for _, _, item in cited if item is not None), key=lambda item: item.coverage, default=None)
+    missing = surface_forms(question.text, best.missing) if best else ()
+    wanted = (reply.missing.strip(),) if reply.missing.strip() and not given else ()
+    reason = ""
+    if not given:
+        reason = reply.missing.strip() or "the model finds no answer on these pages"
+    elif not cited:
+        reason = "nothing that the model cites stands on the pages"
+    return Draft(
+        answer=answer if given and cited else None,
+        candidate=shortened(answer) if answer and not _NO_ANSWER.fullmatch(answer) else None,
+        quotes=quotes,
+        statements=tuple(statement for _, statement, _ in cited),
+        coverage=best.coverage if best else 0.0,
+        missing=(*wanted, *missing),
+        calculation=calculation,
+        reason=reason,
+        way="model",
+    )
 
 
-def _unusable(reply: AnswerReply) -> str:
+def _schema(shown: _Shown) -> type[AnswerReply] | type[TranslationReply]:
+    """The form of the reply: a translation names what it translates, and what was only seen has boxes."""
+    if shown.request.task == "translation":
+        return TranslationReply
+    return SeenAnswerReply if shown.images_only else AnswerReply
+
+
+def _unusable(reply: AnswerReply | TranslationReply) -> str:
     """What makes a reply useless although it has the right form."""
     if reply.sufficient and not reply.answer.strip():
         return '"answer" is empty; if the pages don\'t hold the answer, set "sufficient" to false'
@@ -230,9 +276,12 @@ def _cited(shown: _Shown, reply: AnswerReply, answer: str) -> list[_Cited]:
             found.setdefault(key, (quote_of(item.unit, item, answer), statement, item))
         if not pieces and text and (quote := _seen(shown, fact)) is not None:
             found.setdefault((quote.page, str(quote.box)), (quote, text, None))
-    if not found and answer and (item := _standing(shown.exhibits, answer)) is not None:
-        # Small models leave the ids out. Where the answer stands word for word, its piece is what they mean.
-        found[0] = (quote_of(item.unit, item, answer), state(question, item.unit), item)
+    stands = any(_stands(quote.text, answer) for quote, _, _ in found.values())
+    if answer and not reply.calculation and not stands and (item := _standing(shown.exhibits, answer)) is not None:
+        # Small models leave ids out or name others. Where the answer stands word for word, its piece is what they mean.
+        found.setdefault(
+            (item.unit.page, item.unit.lines), (quote_of(item.unit, item, answer), state(question, item.unit), item)
+        )
     return list(found.values())[:_MOST_QUOTES]
 
 
@@ -247,7 +296,7 @@ def _seen(shown: _Shown, fact: FactReply) -> Quote | None:
         match = re.search(r"P\s*(\d+)", source) or re.fullmatch(r"\s*(\d+)\s*", source)
         number = int(match.group(1)) if match else 0
         if 1 <= number <= len(shown.pictured):
-            box = box_of(fact.box) or BBox(x1=0.0, y1=0.0, x2=1.0, y2=1.0)
+            box = box_of(fact.box if isinstance(fact, SeenFactReply) else None) or BBox(x1=0.0, y1=0.0, x2=1.0, y2=1.0)
             page = shown.pictured[number - 1].page
             inside = [i for i, line in enumerate(page.lines) if line.bbox.coverage_by(box) >= 0.5]
             text = " ".join(page.lines[i].text.strip() for i in inside)
@@ -267,14 +316,23 @@ def box_of(numbers: Sequence[float] | None) -> BBox | None:
 
 
 def _standing(shown: Exhibits, answer: str) -> Scored | None:
-    """The best piece in which an answer stands word for word."""
-    if len(answer) < 2 and not answer.isdigit():
+    """The best piece in which an answer stands, of those that meet the question; a lone digit stands anywhere."""
+    if len(answer.strip()) < 2:
         return None
-    found = [item for item in shown.pieces.values() if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", item.unit.text)]
+    near = [item for item in shown.pieces.values() if item.coverage >= _MEETS]
+    found = [item for item in near if _stands(item.unit.text, answer)]
     return max(found, key=lambda item: item.score, default=None)
 
 
-def _translated(shown: _Shown, reply: AnswerReply) -> Sequence[_Cited]:
+def _stands(text: str, answer: str) -> bool:
+    """Whether a text holds an answer word for word, or the one value that it states."""
+    if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE):
+        return True
+    claimed = values(answer)
+    return len(claimed) == 1 and any(claimed[0].same(other) for other in values(text))
+
+
+def _translated(shown: _Shown, reply: TranslationReply) -> Sequence[_Cited]:
     """The pieces that were translated, each one stated as it stands; all of the best page's when none is named."""
     items = [item for source in reply.sources if (item := _piece(shown, source)) is not None]
     if not items and shown.exhibits.pieces:

@@ -84,11 +84,26 @@ def test_an_answer_that_the_evidence_denies_is_never_given(report: Book, row: st
         "answer": [answer(row, "6,000", "The ticket revenue in 2021 was 6,000.")],
         "verify": [verdict("5,356", "5,356", "contradicted")],
     }
-    agent, _ = scripted_agent(report, tmp_path, script)
+    agent, _ = scripted_agent(report, tmp_path, script, model={"rules": "when_failed"})
     trajectory = agent.ask(QUESTION, SCOPE)
     assert trajectory.answer is None
     assert trajectory.candidate == "6,000"
     assert trajectory.claims[0].verdict == "contradicted"
+
+
+def test_a_model_that_insists_on_what_was_refused_gives_way_to_rules_that_are_sure(
+    report: Book, row: str, tmp_path: Path
+) -> None:
+    script = {
+        "repeat": True,
+        "plan": [PLAN],
+        "answer": [answer(row, "6,000", "The ticket revenue in 2021 was 6,000.")],
+        "verify": [verdict()],
+    }
+    agent, _ = scripted_agent(report, tmp_path, script)
+    trajectory = agent.ask(QUESTION, SCOPE)
+    assert trajectory.answer == "5,356"
+    assert events(tmp_path, trajectory.trace_id, "facts")[-1]["origin"].startswith("rules: the model insists")
 
 
 def test_a_verdict_without_words_of_the_evidence_counts_for_nothing(report: Book, row: str, tmp_path: Path) -> None:
@@ -99,7 +114,7 @@ def test_a_verdict_without_words_of_the_evidence_counts_for_nothing(report: Book
         "answer": [answer(row, "6,000", "The ticket revenue in 2021 was 6,000.")],
         "verify": [verdict("the ticket revenue was 6,000", "6,000")],
     }
-    agent, _ = scripted_agent(report, tmp_path, script)
+    agent, _ = scripted_agent(report, tmp_path, script, model={"rules": "when_failed"})
     trajectory = agent.ask(QUESTION, SCOPE)
     assert trajectory.abstained
     assert "doesn't stand in the evidence" in trajectory.claims[0].reason
