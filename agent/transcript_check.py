@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from rapidfuzz.distance import LCSseq
 
 from agent.draft import Draft
+from agent.page_rows import page_rows, row_text
 from agent.question import Question
-from agent.transcription import asked_lines, page_rows, row_text
+from agent.transcription import asked_lines
 from agent.types import Claim, Fact
 from retrieval.types import Page
 

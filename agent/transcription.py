@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from agent.draft import Draft, Request
 from agent.matching import is_chinese
+from agent.page_rows import line_groups, page_rows, row_text
 from agent.question import Question
 from agent.ranking import PageRead
 from agent.values import han_number
 from retrieval.text.references import references
-from retrieval.types import BBox, Page
+from retrieval.types import Page
 from tools.characters import normalize
 from tools.types import Quote
 
@@ -20,7 +21,6 @@ MOST_QUOTES = 50
 """Quotes that the region locator takes in one call; columns are grouped where a page has more."""
 _GUESSED = 0.6
 """What a transcription is worth of a page that the question doesn't name among several."""
-_SAME_ROW = 0.6
 _ABOUT = re.compile(
     r"\b(?:about|regarding|concerning)\b|^(?:how|why|which|who|whom|whose|when|where)\b|关于|有关|如何|怎[么样]|为何|为什么"
     r"|多少|谁|何[时人处地]|哪(?!页)|几[个种次]",
@@ -130,31 +130,6 @@ def asked_lines(question: Question, page: Page) -> tuple[int, ...]:
     return tuple(i for row in rows for i in row)
 
 
-def page_rows(page: Page) -> list[tuple[int, ...]]:
-    """The lines of a page in reading order, those together that stand in one line or column.
-
-    Such are the cells of a table's row, and the halves of an annotation that is set in two columns within a column.
-    """
-    rows: list[tuple[int, ...]] = []
-    for group in _groups(page):
-        last: BBox | None = None
-        for i in group:
-            box = page.lines[i].bbox
-            if last is not None and _goes_on(last, box, vertical=page.writing == "vertical"):
-                rows[-1] = (*rows[-1], i)
-                last = BBox.union_of([last, box])
-            else:
-                rows.append((i,))
-                last = box
-    return rows
-
-
-def row_text(page: Page, row: Sequence[int]) -> str:
-    """The text of one line or column."""
-    texts = [page.lines[i].text.strip() for i in row]
-    return ("" if page.writing == "vertical" else " ").join(texts)
-
-
 def confidence_of(page: Page, lines: Iterable[int]) -> float:
     """How sure the reader was of some lines: the mean over their characters; 1 for digital text."""
     found = [(len(page.lines[i].text), page.lines[i].confidence) for i in lines]
@@ -207,31 +182,10 @@ def _ordinal(part: re.Match[str]) -> int:
     return _ORDINALS.index(word) if word in _ORDINALS else int(re.sub(r"\D", "", word)) - 1
 
 
-def _groups(page: Page) -> list[tuple[int, ...]]:
-    """Lines by block, in reading order; on a vertical page all lines are one group, for its columns run through."""
-    filled = [i for i, line in enumerate(page.lines) if line.text.strip()]
-    if page.writing == "vertical":
-        return [tuple(filled)] if filled else []
-    block_of = {i: number for number, block in enumerate(page.blocks) for i in block.lines}
-    groups: dict[int, list[int]] = {}
-    for i in filled:
-        groups.setdefault(block_of.get(i, -1 - i), []).append(i)
-    return [tuple(group) for group in groups.values()]
-
-
-def _goes_on(row: BBox, box: BBox, *, vertical: bool) -> bool:
-    """Whether a line stands in the same row as those before it, or in the same column."""
-    if vertical:
-        shared, thinner = min(row.x2, box.x2) - max(row.x1, box.x1), min(row.x2 - row.x1, box.x2 - box.x1)
-        return shared >= _SAME_ROW * thinner
-    shared, thinner = min(row.y2, box.y2) - max(row.y1, box.y1), min(row.y2 - row.y1, box.y2 - box.y1)
-    return shared >= _SAME_ROW * thinner and box.x1 >= row.x2 - 0.5 * (row.y2 - row.y1)
-
-
 def _passages(page: Page, lines: Sequence[int], most: int) -> list[_Passage]:
     """At most `most` passages: the columns of a vertical page, the blocks of a horizontal one, neighbours joined."""
     wanted = set(lines)
-    place = {i: number for number, group in enumerate(_groups(page)) for i in group}
+    place = {i: number for number, group in enumerate(line_groups(page)) for i in group}
     pieces: dict[int, list[tuple[int, ...]]] = {}
     for number, row in enumerate(page_rows(page), 1):
         if wanted & set(row):

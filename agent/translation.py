@@ -6,8 +6,9 @@ import asyncio
 import re
 
 from agent.draft import Draft, Request
+from agent.page_rows import page_rows, row_text
 from agent.ranking import rank_units
-from agent.transcription import Choice, asked_lines, chosen_pages, named_pages, page_rows, row_text
+from agent.transcription import Choice, asked_lines, chosen_pages, named_pages
 from retrieval.types import Page
 from tools.characters import normalize
 from tools.types import Quote

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +31,7 @@ _STAMP_LETTERS = 40
 _PICTURE_SHARE = 0.6
 _SOUND = 0.5
 _SURE = 0.85
+_SHORT_COLUMN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,10 @@ def _judged(fragments: list[Fragment], pictures: list[Rect], draft: Draft) -> Ju
 def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], settings: OcrSettings) -> Draft:
     """Put fragments into reading order and find their blocks; text on a figure is read after the rest."""
     extent = (draft.width, draft.height)
+    upright = sum(len(f.text) for f in fragments if f.vertical)
+    if 2 * upright > sum(len(f.text) for f in fragments):
+        draft.writing = "vertical"
+        _stand(fragments)
     figures = find_figures(fragments, pictures, extent, settings.figure_min_area)
     on_figure = lines_on(fragments, figures)
     rows = reading_rows(fragments, [i for i in range(len(fragments)) if i not in on_figure], extent)
@@ -128,10 +133,14 @@ def arrange(draft: Draft, fragments: list[Fragment], pictures: list[Rect], setti
         row.items = [place[i] for i in row.items]
     draft.blocks = find_blocks(draft.fragments, rows, figures, {place[i]: n for i, n in on_figure.items()}, extent)
     draft.has_figures = bool(figures)
-    upright = sum(len(f.text) for f in fragments if f.vertical)
-    if 2 * upright > sum(len(f.text) for f in fragments):
-        draft.writing = "vertical"
     return draft
+
+
+def _stand(fragments: Sequence[Fragment]) -> None:
+    """Take columns of a character or two on a vertical page for what they are: alone they show no direction."""
+    for fragment in fragments:
+        if fragment.turn == 0 and len(fragment.text) <= _SHORT_COLUMN and not fragment.text.isascii():
+            fragment.vertical = True
 
 
 def _scan_draft(source: Source, page: int) -> Draft:
