@@ -14,25 +14,25 @@ from retrieval.errors import InputError
 CACHE_NAME = "replies.sqlite"
 
 
-def _endpoint(settings: ModelSettings) -> Model:
+def _endpoint(settings: ModelSettings, cache: ReplyCache | None) -> Model:
     from agent.models.endpoint import EndpointModel
 
-    return EndpointModel(settings)
+    return EndpointModel(settings, cache)
 
 
-def _local(settings: ModelSettings) -> Model:
+def _local(settings: ModelSettings, _: ReplyCache | None) -> Model:
     from agent.models.local import LocalModel
 
     return LocalModel(settings)
 
 
-def _scripted(settings: ModelSettings) -> Model:
+def _scripted(settings: ModelSettings, _: ReplyCache | None) -> Model:
     from agent.models.scripted import ScriptedModel
 
     return ScriptedModel(settings)
 
 
-MODELS: dict[ModelKind, Callable[[ModelSettings], Model]] = {
+MODELS: dict[ModelKind, Callable[[ModelSettings, ReplyCache | None], Model]] = {
     "endpoint": _endpoint,
     "local": _local,
     "scripted": _scripted,
@@ -57,5 +57,5 @@ def open_client(settings: ModelSettings, root: Path) -> ModelClient | None:
     field, remedy = _NEEDS[settings.kind]
     if not getattr(settings, field):
         raise InputError(f"the profile wants a model ({settings.kind}), but its {field} is empty", remedy=remedy)
-    cached = settings.cache and settings.kind != "scripted"
-    return ModelClient(MODELS[settings.kind](settings), settings, ReplyCache(root / CACHE_NAME) if cached else None)
+    cache = ReplyCache(root / CACHE_NAME) if settings.cache and settings.kind != "scripted" else None
+    return ModelClient(MODELS[settings.kind](settings, cache), settings, cache)

@@ -64,10 +64,22 @@ class ModelClient:
         if self.cache is not None and (known := self.cache.get(key)) is not None:
             return known
         async with self._limit():
-            reply, attempts = await self._tried(lambda: self.model.generate(prompt, mode))
+            reply, attempts = await self._tried(lambda: self._whole(prompt, mode))
         reply = reply.model_copy(update={"attempts": reply.attempts + attempts - 1})
         if self.cache is not None:
             await asyncio.to_thread(self.cache.put, key, prompt, reply)
+        return reply
+
+    async def _whole(self, prompt: Prompt, mode: StructureMode) -> Reply:
+        """One reply; ModelFailed for one that was cut off or has no text, which is no answer."""
+        reply = await self.model.generate(prompt, mode)
+        if reply.finish == "length":
+            raise ModelFailed(
+                f"the reply of {self.name} was truncated at {reply.tokens_out} tokens",
+                remedy="raise model.decoding.max_tokens",
+            )
+        if not reply.text.strip():
+            raise ModelFailed(f"the reply of {self.name} was empty", retry=True)
         return reply
 
     async def _tried(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, int]:

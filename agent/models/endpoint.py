@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import openai
 from langchain_core.messages import AIMessage
 
+from agent.models.cache import ReplyCache, request_key
 from agent.models.chat import Connections, NoCompletion, reply_of
 from agent.models.failures import Refused, Request, failure_of, malformed, no_such_model, refusal
 from agent.models.payload import Lack, messages_of, newly_lacking, parameters_of, response_format
@@ -28,7 +29,8 @@ _NO_JSON = (json.JSONDecodeError, UnicodeDecodeError)
 class EndpointModel:
     """The model that `settings` name, or the first one that its server lists. Usable from several event loops."""
 
-    def __init__(self, settings: ModelSettings) -> None:
+    def __init__(self, settings: ModelSettings, probes: ReplyCache | None = None) -> None:
+        """`probes` keeps what small requests showed of the model, so that they are made once a collection."""
         self._settings = settings = settings.model_copy(update={"api_key": _checked_key(settings.api_key)})
         base_url = _checked(settings.base_url)
         self._shown = _without_credentials(base_url)
@@ -37,6 +39,7 @@ class EndpointModel:
         self._name = settings.name
         self._lacks: frozenset[Lack] = frozenset()
         self._capabilities: Capabilities | None = None
+        self._probes = probes
         self._finding: dict[asyncio.AbstractEventLoop, asyncio.Task[Capabilities]] = {}
 
     def __repr__(self) -> str:
@@ -111,13 +114,23 @@ class EndpointModel:
     async def _found(self) -> Capabilities:
         settings = self._settings
         await self._named()
-        structured = settings.structured or await structure_of(self.generate)
+        structured = settings.structured or await structure_of(self._probed)
         said = Said(vision=settings.vision, context=settings.context)
         if not said.complete:
             said = await said_by(self, self._name, said)
-        vision = await sees(self.generate) if said.vision is None else said.vision
+        vision = await sees(self._probed) if said.vision is None else said.vision
         found = Capabilities(vision=vision, structured=structured)
         return found if said.context is None else found.model_copy(update={"context": said.context})
+
+    async def _probed(self, prompt: Prompt, mode: StructureMode) -> Reply:
+        """The reply to a probe, from the cache where it was made before."""
+        key = request_key(self.identity, prompt, mode)
+        if self._probes is not None and (known := self._probes.get(key)) is not None:
+            return known
+        reply = await self.generate(prompt, mode)
+        if self._probes is not None:
+            await asyncio.to_thread(self._probes.put, key, prompt, reply)
+        return reply
 
     def _finished(self, finding: asyncio.Task[Capabilities]) -> None:
         """Forget a search that is over, so that one that failed is made again; take note of its failure."""

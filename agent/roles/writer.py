@@ -38,6 +38,9 @@ _NO_ANSWER = re.compile(
 )
 
 
+_IDS = re.compile(r"\s*[\[(（【](?:(?:S|P|K)\s*\d+[,;、\s]*)+[\])）】]|\s*\[page=[^\]]*\](?:\])?")
+
+
 class FactReply(BaseModel):
     """One fact as a model states it, with the pieces that it stands in."""
 
@@ -268,7 +271,7 @@ def _cited(shown: _Shown, reply: AnswerReply, answer: str) -> list[_Cited]:
     question = shown.request.question
     found: dict[object, _Cited] = {}
     for fact in reply.facts:
-        text = fact.text.strip()
+        text = _sentence(fact.text)
         pieces = [item for source in fact.sources if (item := _piece(shown, source)) is not None]
         for number, item in enumerate(pieces):
             statement = text if number == 0 and text else state(question, item.unit)
@@ -283,6 +286,11 @@ def _cited(shown: _Shown, reply: AnswerReply, answer: str) -> list[_Cited]:
             (item.unit.page, item.unit.lines), (quote_of(item.unit, item, answer), state(question, item.unit), item)
         )
     return list(found.values())[:_MOST_QUOTES]
+
+
+def _sentence(text: str) -> str:
+    """A fact as one line of words: without the ids and citations that models put into it."""
+    return " ".join(_IDS.sub("", text).split())
 
 
 def _piece(shown: _Shown, source: str) -> Scored | None:
