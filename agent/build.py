@@ -185,23 +185,36 @@ def build_agent(
     pool: Pool | None = None,
     without: frozenset[Part] = frozenset(),
 ) -> Agent:
-    """The agent of a profile over a collection; traces and cached replies stand in the collection's folder.
+    """The agent of a profile over a collection; traces and cached replies stand in the collection's folder."""
+    chosen = profile or Profile()
+    client = open_client(chosen.model, collection.root)
+    return assemble(collection, collection.root, chosen, client=client, pool=pool, without=without)
+
+
+def assemble(
+    pages: Pages,
+    root: Path,
+    profile: Profile,
+    *,
+    client: ModelClient | None,
+    pool: Pool | None = None,
+    without: frozenset[Part] = frozenset(),
+) -> Agent:
+    """The agent of a profile over any pages: with a model, each role asks it and has its rules to fall back on.
 
     `without` leaves parts out, for ablations: the rules plan the fixed steps, nothing is verified, or the evidence pool
     is not asked.
     """
-    chosen = profile or Profile()
-    settings = chosen.agent
-    client = open_client(chosen.model, collection.root)
+    settings = profile.agent
     rules = ExtractiveSynthesizer(ProseReader(Reader(E5())))
     planner: Planner = ModelPlanner(settings) if client and "planner" not in without else RulePlanner(settings)
     verifier: Verifier = ModelVerifier() if client else RuleVerifier()
     return Agent(
-        collection,
-        collection.root,
+        pages,
+        root,
         settings,
         planner=planner,
-        synthesizer=ModelSynthesizer(chosen.model, rules) if client else rules,
+        synthesizer=ModelSynthesizer(profile.model, rules) if client else rules,
         verifier=Unchecked() if "verifier" in without else verifier,
         client=client,
         pool=None if "retrieval" in without else pool,
