@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
-
-from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from dataclasses import replace
 
 from agent.answers import shortened
-from agent.draft import Draft, Request, Synthesizer, quote_of
-from agent.matching import surface_forms
+from agent.draft import Draft, Request, Synthesizer
+from agent.matching import surface_forms, terms
 from agent.models.settings import ModelSettings
-from agent.models.types import Capabilities, Picture, Prompt
+from agent.models.types import Capabilities, Prompt
 from agent.prompts import render
-from agent.ranking import PageRead, Scored, rank_units
-from agent.roles.exhibits import Exhibits, exhibits, page_marker
+from agent.question import Question
+from agent.ranking import rank_units
+from agent.roles.citations import Shown, cited, translated
+from agent.roles.exhibits import exhibits, page_marker
 from agent.roles.reader import transcribed
-from agent.statements import state
+from agent.roles.replies import AnswerReply, SeenAnswerReply, TranslationReply
 from agent.values import values
-from retrieval.types import BBox
-from tools.regions import Quote
+from tools.characters import normalize
 
 _LAID_OUT = 3
 _PROMPT_TOKENS = 700
 _PICTURE_TOKENS = 1200
-_MOST_QUOTES = 50
-_MEETS = 0.5
 _SURE = 0.3
 """From this confidence on an answer by rules is right about as often as not, as measured without a model."""
 _NO_ANSWER = re.compile(
@@ -36,79 +31,6 @@ _NO_ANSWER = re.compile(
     r"insufficient.{0,40}|no answer|无法回答|无法确定|未提及|没有提到|不详)[.。]?",
     re.IGNORECASE,
 )
-
-
-_IDS = re.compile(r"\s*[\[(（【](?:(?:S|P|K)\s*\d+[,;、\s]*)+[\])）】]|\s*\[page=[^\]]*\](?:\])?")
-
-
-class FactReply(BaseModel):
-    """One fact as a model states it, with the pieces that it stands in."""
-
-    text: str = Field(json_schema_extra={"maxLength": 400})
-    sources: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
-
-    @field_validator("sources", mode="before")
-    @classmethod
-    def _as_list(cls, value: Any) -> Any:
-        values = [] if value is None else value if isinstance(value, list) else [value]
-        return [str(item) for item in values]
-
-
-class SeenFactReply(FactReply):
-    """A fact that a model saw. `box` is where, as shares of the page."""
-
-    box: list[float] | None = Field(default=None, json_schema_extra={"maxItems": 4})
-
-
-def _text(value: Any) -> Any:
-    """A field of text that a model left out or wrote as a list."""
-    if value is None:
-        return ""
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-
-
-class AnswerReply(BaseModel):
-    """The reply of the writer. `missing` says what would be needed when `sufficient` is false."""
-
-    facts: Sequence[FactReply] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
-    sufficient: bool = True
-    answer: Text = ""
-    calculation: Text = ""
-    missing: Text = ""
-
-    @field_validator("facts", mode="before")
-    @classmethod
-    def _as_facts(cls, value: Any) -> Any:
-        return [{"text": item} if isinstance(item, str) else item for item in value or []]
-
-
-class SeenAnswerReply(AnswerReply):
-    """The reply of a writer that was shown pictures only."""
-
-    facts: Sequence[SeenFactReply] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
-
-
-class TranslationReply(BaseModel):
-    """The reply of the translator, with the pieces that it translated."""
-
-    sources: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 60})
-    sufficient: bool = True
-    answer: Text = ""
-    missing: Text = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A request with what the model is shown of its pages."""
-
-    request: Request
-    exhibits: Exhibits
-    pictures: tuple[Picture, ...]
-    pictured: tuple[PageRead, ...]
-    images_only: bool
 
 
 class ModelSynthesizer:
@@ -137,7 +59,12 @@ class ModelSynthesizer:
         if shown is None:
             return await self._by_rules(request, "no page with text was read")
         schema = _schema(shown)
-        asked = await calls.record(self._prompt(shown), schema, _unusable, language=request.question.language)
+        asked = await calls.record(
+            self._prompt(shown),
+            schema,
+            lambda reply: _unusable(reply, request.question),
+            language=request.question.language,
+        )
         if asked.value is None:
             return await self._by_rules(request, asked.reason)
         draft = await _draft(shown, asked.value)
@@ -161,7 +88,7 @@ class ModelSynthesizer:
         draft = await self._rules.synthesise(request)
         return draft.model_copy(update={"origin": f"rules: {reason}"})
 
-    async def _shown(self, request: Request, capabilities: Capabilities) -> _Shown | None:
+    async def _shown(self, request: Request, capabilities: Capabilities) -> Shown | None:
         """The pieces and pictures that fit the context; None when there is nothing to show."""
         ranked = await asyncio.to_thread(rank_units, request.question, request.pages)
         best = list(dict.fromkeys(item.unit.page for item in ranked))[:_LAID_OUT]
@@ -179,7 +106,7 @@ class ModelSynthesizer:
             pictured = pictured[:-1]
         tokens = max(min(self._settings.evidence_tokens, room - len(pictured) * _PICTURE_TOKENS), 200)
         pictures = [await request.picture(read.page.ref) for read in pictured] if request.picture else []
-        return _Shown(
+        return Shown(
             request=replace(request, pages=pages),
             exhibits=exhibits(request.question, pages, ranked, tokens=tokens, snippets=request.snippets),
             pictures=tuple(pictures),
@@ -187,7 +114,7 @@ class ModelSynthesizer:
             images_only=images_only,
         )
 
-    def _prompt(self, shown: _Shown) -> Prompt:
+    def _prompt(self, shown: Shown) -> Prompt:
         request = shown.request
         pages = shown.exhibits.text
         if shown.images_only:
@@ -205,32 +132,32 @@ class ModelSynthesizer:
         return Prompt(role="answer", system=system, user=user, version=version, pictures=shown.pictures)
 
 
-async def _draft(shown: _Shown, reply: AnswerReply | TranslationReply) -> Draft:
+async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
     """The reply as a draft: its facts with their quotes, its answer when it has one that rests on any."""
     request, question = shown.request, shown.request.question
     answer = reply.answer.strip()
     given = reply.sufficient and bool(answer) and not _NO_ANSWER.fullmatch(answer)
     calculation = None
     if isinstance(reply, TranslationReply):
-        cited = _translated(shown, reply)
+        quoted = translated(shown, reply)
     else:
-        cited = _cited(shown, reply, answer)
+        quoted = cited(shown, reply, answer)
         if given and reply.calculation.strip():
             answer, calculation = await _calculated(request, reply.calculation.strip(), answer)
-    quotes = tuple(quote for quote, _, _ in cited)
-    best = max((item for _, _, item in cited if item is not None), key=lambda item: item.coverage, default=None)
+    quotes = tuple(quote for quote, _, _ in quoted)
+    best = max((item for _, _, item in quoted if item is not None), key=lambda item: item.coverage, default=None)
     missing = surface_forms(question.text, best.missing) if best else ()
     wanted = (reply.missing.strip(),) if reply.missing.strip() and not given else ()
     reason = ""
     if not given:
         reason = reply.missing.strip() or "the model finds no answer on these pages"
-    elif not cited:
+    elif not quoted:
         reason = "nothing that the model cites stands on the pages"
     return Draft(
-        answer=answer if given and cited else None,
+        answer=answer if given and quoted else None,
         candidate=shortened(answer) if answer and not _NO_ANSWER.fullmatch(answer) else None,
         quotes=quotes,
-        statements=tuple(statement for _, statement, _ in cited),
+        statements=tuple(statement for _, statement, _ in quoted),
         coverage=best.coverage if best else 0.0,
         missing=(*wanted, *missing),
         calculation=calculation,
@@ -239,18 +166,34 @@ async def _draft(shown: _Shown, reply: AnswerReply | TranslationReply) -> Draft:
     )
 
 
-def _schema(shown: _Shown) -> type[AnswerReply] | type[TranslationReply]:
+def _schema(shown: Shown) -> type[AnswerReply] | type[TranslationReply]:
     """The form of the reply: a translation names what it translates, and what was only seen has boxes."""
     if shown.request.task == "translation":
         return TranslationReply
     return SeenAnswerReply if shown.images_only else AnswerReply
 
 
-def _unusable(reply: AnswerReply | TranslationReply) -> str:
+def _unusable(reply: AnswerReply | TranslationReply, question: Question) -> str:
     """What makes a reply useless although it has the right form."""
-    if reply.sufficient and not reply.answer.strip():
+    answer = reply.answer.strip()
+    if reply.sufficient and not answer:
         return '"answer" is empty; if the pages don\'t hold the answer, set "sufficient" to false'
+    if reply.sufficient and isinstance(reply, AnswerReply) and _repeats(question, answer):
+        return f'"answer" only repeats the question ({answer}); say what is asked for'
     return ""
+
+
+def _repeats(question: Question, answer: str) -> bool:
+    """Whether an answer says nothing that the question doesn't say; a choice between options says enough."""
+    if question.options or question.answer_type == "yes_no" or question.compared:
+        return False
+    said = set(terms(answer))
+    return bool(said) and said <= set(terms(question.text)) and _within(answer, question.text)
+
+
+def _within(part: str, whole: str) -> bool:
+    """Whether a text stands in another one, case, width and Chinese script aside."""
+    return normalize(part).text.lower().strip(" .。") in normalize(whole).text.lower()
 
 
 def _notes(request: Request) -> str:
@@ -261,97 +204,6 @@ def _notes(request: Request) -> str:
         head = "上一稿未通过核查，请改正或说明缺少什么：" if chinese else "The checker refused the last draft; mend it:"
         parts.append(f"{head}\n" + "\n".join(f"- {doubt}" for doubt in request.doubts))
     return "\n".join(parts)
-
-
-_Cited = tuple[Quote, str, Scored | None]
-
-
-def _cited(shown: _Shown, reply: AnswerReply, answer: str) -> list[_Cited]:
-    """The facts with the pieces that they name. A second piece of a fact is a fact of its own, in its own words."""
-    question = shown.request.question
-    found: dict[object, _Cited] = {}
-    for fact in reply.facts:
-        text = _sentence(fact.text)
-        pieces = [item for source in fact.sources if (item := _piece(shown, source)) is not None]
-        for number, item in enumerate(pieces):
-            statement = text if number == 0 and text else state(question, item.unit)
-            key = (item.unit.page, item.unit.lines)
-            found.setdefault(key, (quote_of(item.unit, item, answer), statement, item))
-        if not pieces and text and (quote := _seen(shown, fact)) is not None:
-            found.setdefault((quote.page, str(quote.box)), (quote, text, None))
-    stands = any(_stands(quote.text, answer) for quote, _, _ in found.values())
-    if answer and not reply.calculation and not stands and (item := _standing(shown.exhibits, answer)) is not None:
-        # Small models leave ids out or name others. Where the answer stands word for word, its piece is what they mean.
-        found.setdefault(
-            (item.unit.page, item.unit.lines), (quote_of(item.unit, item, answer), state(question, item.unit), item)
-        )
-    return list(found.values())[:_MOST_QUOTES]
-
-
-def _sentence(text: str) -> str:
-    """A fact as one line of words: without the ids and citations that models put into it."""
-    return " ".join(_IDS.sub("", text).split())
-
-
-def _piece(shown: _Shown, source: str) -> Scored | None:
-    match = re.search(r"S\s*(\d+)", source) or re.fullmatch(r"\s*\[?(\d+)\]?\s*", source)
-    return shown.exhibits.pieces.get(f"S{match.group(1)}") if match else None
-
-
-def _seen(shown: _Shown, fact: FactReply) -> Quote | None:
-    """What a vision model saw on a page that it was shown: the box that it gives, else the whole page."""
-    for source in fact.sources:
-        match = re.search(r"P\s*(\d+)", source) or re.fullmatch(r"\s*(\d+)\s*", source)
-        number = int(match.group(1)) if match else 0
-        if 1 <= number <= len(shown.pictured):
-            box = box_of(fact.box if isinstance(fact, SeenFactReply) else None) or BBox(x1=0.0, y1=0.0, x2=1.0, y2=1.0)
-            page = shown.pictured[number - 1].page
-            inside = [i for i, line in enumerate(page.lines) if line.bbox.coverage_by(box) >= 0.5]
-            text = " ".join(page.lines[i].text.strip() for i in inside)
-            context = text if values(text) or len(text) > 20 else ""
-            return Quote(page=page.ref, lines=(), text=fact.text, kind="page", basis="vision", context=context, box=box)
-    return None
-
-
-def box_of(numbers: Sequence[float] | None) -> BBox | None:
-    """The box that a model drew, as shares of the page; percentages and thousandths are scaled; None for no box."""
-    if numbers is None or len(numbers) != 4:
-        return None
-    largest = max(numbers)
-    scale = 1.0 if largest <= 1.0 else 100.0 if largest <= 100 else 1000.0
-    x1, y1, x2, y2 = (min(max(value / scale, 0.0), 1.0) for value in numbers)
-    return BBox(x1=x1, y1=y1, x2=x2, y2=y2) if x1 < x2 and y1 < y2 else None
-
-
-def _standing(shown: Exhibits, answer: str) -> Scored | None:
-    """The best piece in which an answer stands, of those that meet the question; a lone digit stands anywhere."""
-    if len(answer.strip()) < 2:
-        return None
-    near = [item for item in shown.pieces.values() if item.coverage >= _MEETS]
-    found = [item for item in near if _stands(item.unit.text, answer)]
-    return max(found, key=lambda item: item.score, default=None)
-
-
-def _stands(text: str, answer: str) -> bool:
-    """Whether a text holds an answer word for word, or the one value that it states."""
-    if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE):
-        return True
-    claimed = values(answer)
-    return len(claimed) == 1 and any(claimed[0].same(other) for other in values(text))
-
-
-def _translated(shown: _Shown, reply: TranslationReply) -> Sequence[_Cited]:
-    """The pieces that were translated, each one stated as it stands; all of the best page's when none is named."""
-    items = [item for source in reply.sources if (item := _piece(shown, source)) is not None]
-    if not items and shown.exhibits.pieces:
-        first = next(iter(shown.exhibits.pieces.values())).unit.page
-        items = [item for item in shown.exhibits.pieces.values() if item.unit.page == first]
-    if not items and shown.pictured:
-        page = shown.pictured[0].page
-        whole = BBox(x1=0.0, y1=0.0, x2=1.0, y2=1.0)
-        return [(Quote(page=page.ref, lines=(), text=page.text, kind="page", basis="vision", box=whole), "", None)]
-    unique = {(item.unit.page, item.unit.lines): item for item in items}
-    return [(quote_of(item.unit, item), item.unit.text, item) for item in unique.values()][:_MOST_QUOTES]
 
 
 async def _calculated(request: Request, expression: str, answer: str) -> tuple[str, str | None]:
