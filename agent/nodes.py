@@ -13,6 +13,7 @@ from agent.decision import decide_next
 from agent.draft import Draft, Request, Synthesizer
 from agent.executor import Executor
 from agent.grounding import fact_records, locate, page_reads
+from agent.matching import is_chinese
 from agent.models.calls import ModelCalls
 from agent.models.client import ModelClient
 from agent.models.types import Picture
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from retrieval.knowledge.pool import Pool
 
 _DPI = 110
+_LOOKED_AT = 3
 _WORKED_ON, _LONGEST_TEXT, _MOST_TERMS = 3, 20_000, 40
 """Pages whose text is normalised and searched for terms, characters of it, and terms that are looked up."""
 
@@ -106,7 +108,14 @@ def _plan_request(state: AgentState, runtime: Runtime, calls: ModelCalls) -> Pla
         registry=runtime.registry,
         calls=calls,
         pooled=runtime.pool is not None,
+        chinese=state["question"].language == "zh" or _hold_chinese(runtime.pages, documents),
     )
+
+
+def _hold_chinese(pages: Pages, documents: Sequence[Document]) -> bool:
+    """Whether the first pages of the first documents hold Chinese text."""
+    first = [PageRef(doc_id=d.doc_id, page=n) for d in documents[:_LOOKED_AT] for n in range(1, min(d.pages, 2) + 1)]
+    return any(is_chinese(pages.page(ref).text) for ref in first)
 
 
 async def _replan(state: AgentState, runtime: Runtime) -> AgentState:

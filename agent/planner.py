@@ -48,7 +48,7 @@ class Hints(Frozen):
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
     """What a planner works on. `documents` are the names and page counts of the scope, in its order; `calls` asks the
-    model; `pooled` says that there is an evidence pool.
+    model; `pooled` says that there is an evidence pool, `chinese` that question or documents hold Chinese text.
     """
 
     question: Question
@@ -59,6 +59,7 @@ class PlanRequest:
     registry: Registry
     calls: ModelCalls
     pooled: bool = False
+    chinese: bool = True
 
 
 class Planner(Protocol):

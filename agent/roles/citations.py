@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.draft import Request, quote_of
+from agent.matching import is_chinese, terms
 from agent.models.types import Picture
 from agent.ranking import PageRead, Scored
 from agent.roles.exhibits import Exhibits
@@ -17,6 +18,7 @@ from retrieval.types import BBox
 from tools.regions import Quote
 
 _MOST_QUOTES = 50
+_SHARED = 0.3
 _MEETS = 0.5
 """How much of the question a piece must meet so that an answer is sought in it."""
 _IDS = re.compile(r"\s*[\[(（【](?:(?:S|P|K)\s*\d+[,;、\s]*)+[\])）】]|\s*\[page=[^\]]*\](?:\])?")
@@ -44,7 +46,7 @@ def cited(shown: Shown, reply: AnswerReply, answer: str) -> list[Cited]:
         text = _sentence(fact.text)
         pieces = [item for source in fact.sources if (item := _piece(shown, source)) is not None]
         for number, item in enumerate(pieces):
-            statement = text if number == 0 and text else state(question, item.unit)
+            statement = text if number == 0 and _said_by(text, item) else state(question, item.unit)
             key = (item.unit.page, item.unit.lines)
             found.setdefault(key, (quote_of(item.unit, item, answer), statement, item))
         if not pieces and text and (quote := _seen(shown, fact)) is not None:
@@ -56,6 +58,21 @@ def cited(shown: Shown, reply: AnswerReply, answer: str) -> list[Cited]:
             (item.unit.page, item.unit.lines), (quote_of(item.unit, item, answer), state(question, item.unit), item)
         )
     return list(found.values())[:_MOST_QUOTES]
+
+
+def _said_by(text: str, item: Scored) -> bool:
+    """Whether a piece could say what a fact says: it has one of the fact's numbers, if any, and some of its words.
+
+    Words are compared within one language only. A fact that a piece can't say is stated in the piece's own words.
+    """
+    whole = f"{item.unit.context} {item.unit.text}"
+    stated, there = values(text), values(whole)
+    if not text or (stated and not any(value.same(other) for value in stated for other in there)):
+        return False
+    words = set(terms(text))
+    if not words or is_chinese(text) != is_chinese(item.unit.text):
+        return bool(words)
+    return len(words & set(terms(whole))) >= _SHARED * len(words)
 
 
 def _sentence(text: str) -> str:

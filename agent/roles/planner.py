@@ -21,6 +21,8 @@ _STAGES = {"page_retriever": 0, "page_reader": 1, "char_normalizer": 2, "term_ex
 """What runs after what: searching, reading, then what works on the pages that were read."""
 _OFFERED = tuple(_STAGES)
 _UNCAPPED = 12
+_ALWAYS = 3
+"""Tool calls that every plan has: a search for the question, reading, placing quotes."""
 _MOST_DOCUMENTS = 30
 _ADDRESS = re.compile(r"(?:D(\d+)[.: ]*)?(?:p(?:age)?\s*)?(\d+)", re.IGNORECASE)
 _USUAL: dict[Task, str] = {
@@ -82,9 +84,12 @@ class ModelPlanner:
         self._rules = RulePlanner(settings)
 
     async def task(self, request: PlanRequest) -> Task:
-        """What the caller says, else what the model says, else what the cues say."""
-        if request.hints.task is not None:
-            return request.hints.task
+        """What the caller says, else what the model says, else what the cues say.
+
+        The model is asked only over Chinese text: no other has the tasks of classical pages.
+        """
+        if request.hints.task is not None or not request.chinese:
+            return await self._rules.task(request)
         question = request.question
         system, user, version = render("classify", "task", question.language, question=question.text)
         prompt = Prompt(role="classify", system=system, user=user, version=version)
@@ -96,7 +101,7 @@ class ModelPlanner:
         question = request.question
         cap = _UNCAPPED if request.budget.tool_calls is None else request.budget.tool_calls
         fixed = await self._rules.plan(request, task)
-        if cap < 4:
+        if cap <= _ALWAYS:
             return fixed.model_copy(update={"origin": f"rules: {cap} tool calls leave nothing to plan"})
         system, user, version = render(
             "plan",
@@ -106,14 +111,14 @@ class ModelPlanner:
             task=task,
             documents=_documents(request.documents),
             tools=_tools(request.registry, pooled=request.pooled),
-            calls=str(cap - 2),
+            calls=str(cap - _ALWAYS),
             usual=_USUAL[task],
         )
         asked = await request.calls.record(
             Prompt(role="plan", system=system, user=user, version=version),
             PlanReply,
             lambda reply: _problem(
-                reply.steps, request.registry, request.doc_ids, dict(enumerate_lengths(request)), cap - 2
+                reply.steps, request.registry, request.doc_ids, dict(enumerate_lengths(request)), cap - _ALWAYS
             ),
             language=question.language,
         )
@@ -229,7 +234,7 @@ def _problem(
             return (
                 f"there is no tool {step.tool!r}; the tools are {', '.join(n for n in registry.names if n in _OFFERED)}"
             )
-        if step.tool == "page_retriever" and not step.query.strip():
+        if step.tool == "page_retriever" and not re.search(r"\w", step.query):
             return "page_retriever needs a query"
         for text in step.pages if step.tool == "page_reader" else ():
             ref = _page_ref(text, doc_ids)
@@ -261,10 +266,11 @@ def _steps(replies: Sequence[StepReply], doc_ids: Sequence[str], settings: Agent
 
 
 def _completed(steps: Sequence[PlanStep], fixed: Plan, cap: int) -> tuple[PlanStep, ...]:
-    """The steps with those of the rules that no plan may lack: a search, reading the best pages, placing quotes."""
-    searches = any(step.tool == "page_retriever" for step in steps)
+    """The steps with those of the rules that no plan may lack: a search for the question as it stands, reading the best
+    pages, placing quotes. Words that a weak model makes up then cost nothing but themselves.
+    """
     always = [step for step in fixed.steps if step.tool in ("page_reader", GROUNDING)]
-    first = [] if searches else [step for step in fixed.steps if step.tool == "page_retriever"][:1]
+    first = [step for step in fixed.steps if step.tool == "page_retriever"][:1]
+    new = [step for step in steps if step.arguments not in [own.arguments for own in first]]
     room = cap - len(always) - len(first)
-    chosen = [*first, *steps[: max(room, 0)], *always]
-    return tuple(sorted(chosen, key=lambda step: step.stage))
+    return tuple(sorted([*first, *new[: max(room, 0)], *always], key=lambda step: step.stage))

@@ -25,6 +25,7 @@ _AGREED, _BY_MODEL, _BY_RULES, _DISPUTED = 0.9, 0.6, 0.5, 0.25
 """Confidence in a claim that model and rules support, that one of them supports while the other can't tell or wasn't
 asked, and that one supports while the other denies it."""
 _LEAST_QUOTE = 2
+_SHORT, _SHOWN = 4, 160
 _SPACE = re.compile(r"[\s\"“”‘’'「」『』]+")
 
 
@@ -92,6 +93,8 @@ class ModelVerifier:
         if case.task == "translation":
             return _translation(claim, reply, evidence), reply.missing
         verdict, why = _upheld(reply, claim.text, evidence, blind=blind)
+        if verdict == "supported" and not blind and (lack := _beside_the_point(case, claim.text, reply.quote)):
+            verdict, why = "unsupported", lack
         joined = _seen_only(claim, verdict, why) if blind else _joined(claim, verdict, why)
         return joined, "" if joined.verdict == "supported" else reply.missing
 
@@ -164,8 +167,30 @@ def _upheld(reply: VerdictReply, claim: str, evidence: str, *, blind: bool) -> t
         return "contradicted", f"the evidence gives {reply.value!r}"
     if reply.verdict == "contradicted" and agrees:
         return "supported", f"the evidence gives {reply.value!r}, as the claim does"
-    shown = reply.quote if len(reply.quote) <= 160 else f"{reply.quote[:160]}…"
-    return reply.verdict, f"the model's verdict, from the words {shown!r}"
+    return reply.verdict, f"the model's verdict, from the words {_cut(reply.quote)!r}"
+
+
+def _beside_the_point(case: Case, claim: str, quote: str) -> str:
+    """Why words that stand in the evidence don't show a claim: they lack its value or most of its words; "" if they do.
+
+    Yes and no stand nowhere, a result stands beside its operands, and a count beside as many facts.
+    """
+    question = case.question
+    if question.answer_type == "yes_no" or case.draft.calculation is not None:
+        return ""
+    claimed = [value for value in values(claim) if not any(value.same(given) for given in values(question.text))]
+    if question.answer_type == "count" and any(value.number == len(case.facts) for value in claimed):
+        return ""
+    if claimed and not any(value.same(other) for value in claimed for other in values(quote)):
+        return f"the words {_cut(quote)!r} don't give {claimed[0].text}"
+    wanted = set(terms(claim))
+    if not claimed and len(wanted) <= _SHORT and len(wanted & set(terms(quote))) * 2 < len(wanted):
+        return f"the words {_cut(quote)!r} don't name it"
+    return ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _agrees(value: str, claim: str) -> bool | None:
@@ -228,5 +253,5 @@ def _translation(claim: Claim, reply: VerdictReply, original: str) -> Claim:
             }
         )
     return claim.model_copy(
-        update={"verdict": reply.verdict, "confidence": 0.0, "reason": f"left out or wrong: {reply.quote[:160]!r}"}
+        update={"verdict": reply.verdict, "confidence": 0.0, "reason": f"left out or wrong: {_cut(reply.quote)!r}"}
     )

@@ -50,14 +50,14 @@ def test_an_answer_that_the_evidence_supports_ends_the_run(report: Book, row: st
     assert trajectory.regions[0].kind == "table"
     assert trajectory.claims[0].verdict == "supported"
     assert trajectory.plan.origin == "model"
-    assert trajectory.usage.model_calls == 4
+    assert trajectory.usage.model_calls == 3
     assert trajectory.usage.tokens_in > 0
     assert trajectory.models["model"] == "scripted"
-    assert [prompt.role for prompt in model.asked] == ["classify", "plan", "answer", "verify"]
+    assert [prompt.role for prompt in model.asked] == ["plan", "answer", "verify"]
 
 
 def test_a_claim_that_the_evidence_lacks_sends_the_run_back_for_more(report: Book, tmp_path: Path) -> None:
-    book = Book(*report.pages.values(), found=[[1], [2, 1]])
+    book = Book(*report.pages.values(), found=[[1], [1], [2, 1]])
     script = {
         "plan": [PLAN, {"steps": [{"tool": "page_retriever", "query": "income statement", "why": "amounts"}]}],
         "answer": [
