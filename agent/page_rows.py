@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 from retrieval.types import BBox, Page
 
 _SHARED = 0.6
-_SMALL = 0.75
-"""Columns narrower than this share of the usual one are the halves of an annotation, where two stand side by side."""
+_PAIR = 1.2
+"""Two columns side by side that take no more than this share of a usual one are the halves of an annotation."""
+_USUAL = 0.8
+"""Where the usual width stands among all: annotations may be more than the columns they stand in, titles are few."""
 
 
 def page_rows(page: Page) -> list[tuple[int, ...]]:
@@ -19,7 +20,8 @@ def page_rows(page: Page) -> list[tuple[int, ...]]:
     """
     rows: list[tuple[int, ...]] = []
     vertical = page.writing == "vertical"
-    usual = median([line.bbox.x2 - line.bbox.x1 for line in page.lines] or [1.0])
+    widths = sorted(line.bbox.x2 - line.bbox.x1 for line in page.lines)
+    usual = widths[int(_USUAL * (len(widths) - 1))] if widths else 0.0
     for group in line_groups(page):
         last: BBox | None = None
         for i in group:
@@ -40,7 +42,7 @@ def row_text(page: Page, row: Sequence[int]) -> str:
 
 
 def line_groups(page: Page) -> list[tuple[int, ...]]:
-    """The lines with text by block, in reading order; those of a vertical page are one group, for columns run through."""
+    """The lines with text by block, in reading order; those of a vertical page are one group: columns run through."""
     filled = [i for i, line in enumerate(page.lines) if line.text.strip()]
     if page.writing == "vertical":
         return [tuple(filled)] if filled else []
@@ -64,4 +66,4 @@ def _in_column(column: BBox, box: BBox, usual: float) -> bool:
     if shared >= _SHARED * min(wide, width):
         return True
     beside = min(column.y2, box.y2) - max(column.y1, box.y1) >= _SHARED * min(column.y2 - column.y1, box.y2 - box.y1)
-    return beside and max(wide, width) < _SMALL * usual and 0 <= column.x1 - box.x1 < usual
+    return beside and box.x1 < column.x1 and column.x2 - box.x1 <= _PAIR * usual

@@ -40,6 +40,8 @@ def transcript_claims(
     which = ", ".join(str(page.ref.page) for page in pages) or "?"
     chinese = question.language == "zh"
     valid_reason = f"{valid:.0%} of its characters stand on the page, in the page's order"
+    if not there:
+        valid_reason = "no text was read on the page that it could be compared with"
     complete_reason = f"it has {complete:.0%} of the page's characters{_first_left_out(wanted, answer, complete)}"
     texts = (
         (f"所录文字与第{which}页相符", f"第{which}页的文字录全")

@@ -57,7 +57,7 @@ class Look:
 
 @dataclass(slots=True)
 class Column:
-    """One column as set: characters with their centres, in steps from the top and from the middle, and their size."""
+    """One column as set: characters with their place across and along it, in characters, and their size."""
 
     glyphs: list[tuple[str, float, float, float]] = field(default_factory=list)
     height: float = 0.0
@@ -100,7 +100,7 @@ def _place(column: Column, text: str, *, note: bool) -> None:
         column.height += len(text)
         return
     half = (len(text) + 1) // 2
-    for side, part in ((0.24, text[:half]), (-0.24, text[half:])):
+    for side, part in ((0.29, text[:half]), (-0.29, text[half:])):
         column.glyphs += [(char, side, column.height + 0.5 * n + 0.25, 0.52) for n, char in enumerate(part)]
     column.height += 0.5 * half + 0.15
 
@@ -115,7 +115,7 @@ def draw(page: pymupdf.Page, columns: Sequence[Column], look: Look) -> list[pymu
         middle = FRAME.x1 - across * (number + 0.5)
         box = pymupdf.Rect()
         for char, aside, along, scale in column.glyphs:
-            x, y, em = middle + aside * across, FRAME.y0 + 6 + along * down, size * scale
+            x, y, em = middle + aside * size, FRAME.y0 + 6 + along * down, size * scale
             writer = pymupdf.TextWriter(page.rect)
             writer.append((x - em / 2, y + 0.38 * em), char, font=font, fontsize=em)
             writer.write_text(page)

@@ -18,17 +18,24 @@ def join_columns(fragments: Sequence[Fragment]) -> list[Fragment]:
     """Pieces of a character or two that stand one under another, in content order, joined to one vertical line."""
     if not any(len(f.text) <= _MAX_PIECE and (f.vertical or f.turn == 0) for f in fragments):
         return list(fragments)
+    out = _joined(fragments, least=3)
+    upright = sum(len(f.text) for f in out if f.vertical)
+    # Two characters one under another may be anything, but on a vertical page they are a column.
+    return _joined(fragments, least=2) if 2 * upright > sum(len(f.text) for f in out) else out
+
+
+def _joined(fragments: Sequence[Fragment], *, least: int) -> list[Fragment]:
     out: list[Fragment] = []
     column: list[Fragment] = []
     for fragment in fragments:
         if column and _follows(column[-1], fragment):
             column.append(fragment)
             continue
-        out.extend(_closed(column))
+        out.extend(_closed(column, least))
         column = [fragment] if _is_piece(fragment) else []
         if not column:
             out.append(fragment)
-    out.extend(_closed(column))
+    out.extend(_closed(column, least))
     return out
 
 
@@ -45,9 +52,9 @@ def _follows(above: Fragment, below: Fragment) -> bool:
     return abs(centre) < 0.35 * size and -0.6 * size < gap < 0.8 * size and below.box[1] > above.box[1]
 
 
-def _closed(column: list[Fragment]) -> list[Fragment]:
-    """A column of at least two pieces as one vertical line; anything less as it was."""
-    if len(column) < 2 or (len(column) == 2 and not column[0].vertical):
+def _closed(column: list[Fragment], least: int) -> list[Fragment]:
+    """A column of at least `least` pieces, or of two that are known to be vertical, as one line; less as it was."""
+    if len(column) < 2 or (len(column) < least and not column[0].vertical):
         return column
     head = column[0]
     text = "".join(f.text for f in column)

@@ -17,7 +17,7 @@ _MIN_GUTTER = 0.012
 _OPEN_SHARE = 0.62
 _MARGIN_ZONE = 0.08
 _MAX_DEPTH = 3
-_OCR_SLACK = 0.3
+_OCR_SLACK, _OCR_SLACK_UPRIGHT = 0.3, 0.1
 
 
 @dataclass(slots=True)
@@ -66,12 +66,16 @@ def reading_rows(
 
 
 def _item(index: int, fragment: Fragment, frame: Rect) -> _Item:
-    """OCR's boxes reach beyond the ink by a third of the line; without that, narrow gutters would close."""
+    """OCR's boxes reach beyond the ink by a third of the line; without that, narrow gutters would close.
+
+    It is less for upright columns, whose characters are as high as the column is wide: annotations follow closely.
+    """
     text = fragment.text
     digits = sum(map(text.count, "0123456789"))
     u1, v1, u2, v2 = frame
     if fragment.source == "ocr":
-        slack = min(_OCR_SLACK * (v2 - v1), 0.2 * (u2 - u1))
+        share = _OCR_SLACK_UPRIGHT if fragment.vertical else _OCR_SLACK
+        slack = min(share * (v2 - v1), 0.2 * (u2 - u1))
         u1, u2 = u1 + slack, u2 - slack
     return _Item(index, u1, v1, u2, v2, len(text), digits)
 
