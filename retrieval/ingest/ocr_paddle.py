@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from retrieval.errors import InputError
 from retrieval.ingest.ocr import DETECTION_SIDE, OcrLine, Pixels, enlarged, line_from
 from retrieval.settings import OcrSettings
 
-_CONFIG = "inference.yml"
+_CONFIG, _ONNX = "inference.yml", "inference.onnx"
 _UPSIDE_DOWN = 1
 """The class of PaddleOCR's classifier for lines that are turned by 180 degrees; 0 is upright, -1 not classified."""
 
@@ -95,11 +96,16 @@ def _folder(setting: str, path: Path | None) -> ModelFolder:
 
 
 def _pipeline(folders: ModelFolders, threads: int) -> Pipeline:
-    """PaddleOCR over the folders. It would fetch a model for each step that is left on without a folder."""
+    """PaddleOCR over the folders, by ONNX Runtime where all of them hold their models in that form.
+
+    It would fetch a model for each step that is left on without a folder.
+    """
     check_installed()
     # PaddleX asks its model hosts whether they can be reached, which isn't needed for models on disk.
     os.environ.setdefault("PADDLE_PDX_DISABLE_MODEL_SOURCE_CHECK", "True")
     engine = import_module("paddleocr").PaddleOCR
+    for name in ("paddlex", "paddleocr"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
     options: dict[str, Any] = {
         "text_detection_model_dir": str(folders.det.path),
@@ -115,6 +121,8 @@ def _pipeline(folders: ModelFolders, threads: int) -> Pipeline:
         "device": "cpu",
         "cpu_threads": threads,
     }
+    if all((folder.path / _ONNX).exists() for folder in (folders.det, folders.rec, folders.cls) if folder):
+        options["engine"] = "onnxruntime"
     if folders.cls is not None:
         options["textline_orientation_model_dir"] = str(folders.cls.path)
         options["textline_orientation_model_name"] = folders.cls.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pymupdf
@@ -123,6 +124,41 @@ def test_a_missing_package_is_answered_with_how_to_install_it(folders, monkeypat
     monkeypatch.setitem(sys.modules, "paddleocr", None)
     monkeypatch.setattr("retrieval.ingest.ocr_paddle.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"paddleocr, which isn't installed: pip install 'docsage\[paddle\]'"):
+        make_engine(OcrSettings(engine="paddleocr", **folders))
+
+
+@pytest.fixture
+def installed(monkeypatch) -> list[dict[str, object]]:
+    """A package `paddleocr` that keeps what its pipelines are made with; one without model files it refuses."""
+    made: list[dict[str, object]] = []
+
+    def pipeline(**options: object) -> ScriptedPipeline:
+        made.append(options)
+        if not list(Path(str(options["text_detection_model_dir"])).glob("inference.[!y]*")):
+            raise ValueError("No Paddle model files were found in 'det'.")
+        return ScriptedPipeline(rec_texts=[], rec_scores=[], rec_polys=[])
+
+    package = ModuleType("paddleocr")
+    package.PaddleOCR = pipeline  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "paddleocr", package)
+    monkeypatch.setattr("retrieval.ingest.ocr_paddle.find_spec", lambda name: name)
+    return made
+
+
+@pytest.mark.parametrize(("form", "runtime"), [("inference.pdiparams", None), ("inference.onnx", "onnxruntime")])
+def test_only_steps_whose_models_are_on_disk_are_on(folders, installed, form, runtime):
+    for folder in folders.values():
+        (folder / form).touch()
+    make_engine(OcrSettings(engine="paddleocr", **folders), threads=2)
+    (options,) = installed
+    assert (options["text_detection_model_name"], options["cpu_threads"]) == ("PP-OCRv5_server_det", 2)
+    assert options.get("engine") == runtime
+    steps = ("use_doc_orientation_classify", "use_doc_unwarping", "use_textline_orientation")
+    assert not any(options[step] for step in steps)
+
+
+def test_a_folder_without_weights_is_answered_with_where_to_look(folders, installed):
+    with pytest.raises(InputError, match=r"can't load its models \(No Paddle model.*check the model files in .*det, "):
         make_engine(OcrSettings(engine="paddleocr", **folders))
 
 
