@@ -55,7 +55,8 @@ class Request:
     blocks, at some 0.3 seconds a page that wasn't laid out before. `task` is what the plan took the question for.
 
     The rest is for models: `calls` asks one, `picture` shows a page, `snippets` are what the evidence pool has,
-    `doubts` what the verifier said of the last draft, `notes` the simplified text of pages that were normalised.
+    `doubts` what the verifier said of the last draft, `known` the facts of earlier drafts that it believed, `notes` the
+    simplified text of pages that were normalised.
     """
 
     question: Question
@@ -69,6 +70,7 @@ class Request:
     picture: Show | None = None
     snippets: Sequence[Evidence] = ()
     doubts: Sequence[str] = ()
+    known: Sequence[str] = ()
     notes: str = ""
 
 

@@ -188,6 +188,17 @@ async def execute(state: AgentState, runtime: Runtime) -> AgentState:
     }
 
 
+def _known(state: AgentState) -> tuple[str, ...]:
+    """The facts so far that support a claim, in words; they outlive the draft that they were found for."""
+    if "verification" not in state:
+        return ()
+    believed = {
+        name for claim in state["verification"].claims if claim.verdict == "supported" for name in claim.fact_ids
+    }
+    new = [fact.text for fact in state.get("facts", ()) if fact.id in believed]
+    return tuple(dict.fromkeys([*state.get("known", ()), *new]))
+
+
 def _filled(step: PlanStep, context: ToolContext, results: Sequence[ToolResult]) -> PlanStep:
     """A step with the arguments that are known only now: the text of the pages that were read, the terms found."""
     if step.tool in ("term_extractor", "char_normalizer") and not step.arguments.get("text"):
@@ -233,6 +244,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             picture=runtime.picture,
             snippets=[item for item in context.evidence if item.kind == "snippet"],
             doubts=_doubts(state),
+            known=_known(state),
             notes=state.get("normalised", ""),
         )
     )
@@ -258,7 +270,13 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             "facts": [fact.model_dump(mode="json") for fact in facts],
         },
     )
-    return {"draft": draft, "facts": facts, "evidence": evidence, "spent": add(executor.charge, calls.charge)}
+    return {
+        "draft": draft,
+        "facts": facts,
+        "known": _known(state),
+        "evidence": evidence,
+        "spent": add(executor.charge, calls.charge),
+    }
 
 
 def _quoted_pages(pages: Pages, draft: Draft) -> list[Page]:

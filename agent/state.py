@@ -86,6 +86,7 @@ class AgentState(TypedDict, total=False):
     evidence: Annotated[tuple[Evidence, ...], merge_evidence]
     draft: Draft
     facts: tuple[Fact, ...]
+    known: tuple[str, ...]
     verification: Verification
     best: Annotated[Candidate | None, better]
     decision: Decision

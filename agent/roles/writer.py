@@ -11,7 +11,7 @@ from agent.draft import Draft, Request, Synthesizer
 from agent.matching import surface_forms, terms
 from agent.models.settings import ModelSettings
 from agent.models.types import Capabilities, Prompt
-from agent.prompts import render
+from agent.prompts import fenced, render
 from agent.question import Question
 from agent.ranking import rank_units
 from agent.roles.citations import Shown, cited, translated
@@ -24,6 +24,8 @@ from tools.characters import normalize
 _LAID_OUT = 3
 _PROMPT_TOKENS = 700
 _PICTURE_TOKENS = 1200
+_NOTES = 1500
+_CLASSICAL = ("translation", "reasoning_qa", "knowledge_qa", "linguistic_qa")
 _SURE = 0.3
 """From this confidence on an answer by rules is right about as often as not, as measured without a model."""
 _NO_ANSWER = re.compile(
@@ -197,9 +199,15 @@ def _within(part: str, whole: str) -> bool:
 
 
 def _notes(request: Request) -> str:
-    """What else the model is told: the verifier's doubts about its last draft, the simplified text of the page."""
+    """What else the model is told: facts of earlier drafts, the page's simplified text, doubts about the last draft."""
     chinese = request.question.language == "zh"
     parts = []
+    if request.known:
+        head = "已查明的事实：" if chinese else "Facts found so far:"
+        parts.append(f"{head}\n{fenced(chr(10).join(request.known))}")
+    if request.notes and request.task in _CLASSICAL:
+        head = "页面文字的简体转写：" if chinese else "The text of the page in simplified characters:"
+        parts.append(f"{head}\n{fenced(request.notes[:_NOTES])}")
     if request.doubts:
         head = "上一稿未通过核查，请改正或说明缺少什么：" if chinese else "The checker refused the last draft; mend it:"
         parts.append(f"{head}\n" + "\n".join(f"- {doubt}" for doubt in request.doubts))

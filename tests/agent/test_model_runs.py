@@ -77,6 +77,24 @@ def test_a_claim_that_the_evidence_lacks_sends_the_run_back_for_more(report: Boo
     assert "7,000" in asked(model, "answer")[1].user
 
 
+def test_facts_that_were_believed_outlive_the_draft_they_were_found_for(report: Book, row: str, tmp_path: Path) -> None:
+    script = {
+        "repeat": True,
+        "plan": [PLAN, {"steps": [{"tool": "page_retriever", "query": "tickets"}]}],
+        "answer": [answer(row, "5,356; Heron"), answer(row)],
+        "verify": [
+            {"when": "The answer is: 5,356", "reply": verdict()},
+            {"when": "The answer is: Heron", "reply": verdict("", "", "unsupported")},
+        ],
+    }
+    agent, model = scripted_agent(report, tmp_path, script)
+    agent.ask("List the ticket revenue in 2021 and the newest vessel.", SCOPE)
+    first, second = asked(model, "answer")[:2]
+    assert "Facts found so far" not in first.user
+    assert "Facts found so far:\n<<<DATA" in second.user
+    assert FACT in second.user
+
+
 def test_an_answer_that_the_evidence_denies_is_never_given(report: Book, row: str, tmp_path: Path) -> None:
     script = {
         "repeat": True,
