@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agent.budget import Budget
 from agent.models.settings import ModelSettings
@@ -10,9 +11,11 @@ from agent.settings import Profile
 from agent.types import Task, Usage
 from retrieval.types import Frozen
 
-_CLASSIFY, _PLAN, _ANSWER, _VERIFY = (350, 15), (600, 120), (700, 150), (600, 60)
-"""Tokens in and out of a typical call, without the evidence that an answer is given."""
-_PICTURE_TOKENS = 1200
+_PICTURE_TOKENS, _PAGE_TOKENS = 1200, 500
+_UNKNOWN_CONTEXT = 32_768
+"""What a model's context is taken to be where the settings don't say: nothing is asked of it for an estimate."""
+_MOST_CLAIMS = 3
+"""Claims that an answer is split into when it has several."""
 
 
 class Estimate(Frozen):
@@ -33,49 +36,110 @@ class Estimate(Frozen):
     basis: str
 
 
-def estimate(profile: Profile, questions: int, before: Sequence[Usage] = (), *, task: Task = "document_qa") -> Estimate:
-    """The cost of asking so many questions; `before` is what answered ones have cost."""
-    known = [usage for usage in before if usage.model_calls]
-    if known:
-        mean = [
-            sum(usage.model_calls for usage in known) / len(known),
-            sum(usage.tokens_in for usage in known) / len(known),
-            sum(usage.tokens_out for usage in known) / len(known),
-        ]
-        return _scaled(profile.model, questions, mean, mean, f"the mean of {len(known)} answered questions")
-    budget = Budget.of(profile.agent, task, None)
-    rounds = 1 + min(budget.replans or 0, max((budget.verifications or 1) - 1, 0))
-    pictures = 0 if profile.model.evidence == "text" else profile.model.images * _PICTURE_TOKENS
-    shown = (profile.model.evidence_tokens if profile.model.evidence != "image" else 0) + pictures
-    low, high = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
-    for (tokens_in, tokens_out), extra, times in (
-        (_CLASSIFY, 0, 1),
-        (_PLAN, 0, rounds),
-        (_ANSWER, shown, rounds),
-        (_VERIFY, 0, rounds),
-    ):
-        low = [low[0] + 1, low[1] + tokens_in + extra // 2, low[2] + tokens_out]
-        high = [high[0] + times, high[1] + times * (tokens_in + extra), high[2] + times * 2 * tokens_out]
-    if budget.model_calls is not None:
-        high[0] = min(high[0], budget.model_calls)
-    return _scaled(profile.model, questions, low, high, "the settings: one round, and all replans used up")
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """Calls and tokens of one question, or of one kind of call."""
 
+    calls: float
+    tokens_in: float
+    tokens_out: float
 
-def _scaled(model: ModelSettings, questions: int, low: Sequence[float], high: Sequence[float], basis: str) -> Estimate:
-    def dollars(parts: Sequence[float]) -> float | None:
+    def times(self, factor: float) -> _Cost:
+        return _Cost(self.calls * factor, self.tokens_in * factor, self.tokens_out * factor)
+
+    def plus(self, other: _Cost) -> _Cost:
+        return _Cost(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+    def dollars(self, model: ModelSettings) -> float | None:
+        """What it costs; None without prices."""
         if model.prices is None:
             return None
-        return round(questions * (parts[1] * model.prices.input + parts[2] * model.prices.output) / 1e6, 4)
+        return (self.tokens_in * model.prices.input + self.tokens_out * model.prices.output) / 1e6
 
+
+_CLASSIFY, _PLAN, _ANSWER, _VERIFY = (
+    _Cost(1, 350, 15),
+    _Cost(1, 600, 120),
+    _Cost(1, 700, 150),
+    _Cost(1, 600, 60),
+)
+"""Typical calls, without the evidence that an answer is given."""
+
+
+def estimate(
+    profile: Profile,
+    questions: int,
+    before: Sequence[Usage] = (),
+    *,
+    task: Task | None = None,
+    baseline: str | None = None,
+) -> Estimate:
+    """The cost of asking so many questions; `before` is what answered ones of the same kind have cost.
+
+    A baseline takes one call a question. Caps of the profile's budget hold for both ends.
+    """
+    known = [usage for usage in before if usage.model_calls]
+    if known:
+        total = _Cost(0, 0, 0)
+        for usage in known:
+            total = total.plus(_Cost(usage.model_calls, usage.tokens_in, usage.tokens_out))
+        mean = total.times(1 / len(known))
+        answered = "answered question" if len(known) == 1 else f"mean of {len(known)} answered questions"
+        return _scaled(profile, questions, mean, mean, f"the {answered}")
+    if baseline is not None:
+        low, high = _baseline(profile, whole=baseline == "direct")
+        return _scaled(profile, questions, low, high, "the settings: one page, and all that the model can be shown")
+    low, high = _agent(profile, task)
+    return _scaled(profile, questions, low, high, "the settings: one round, and all replans used up")
+
+
+def _agent(profile: Profile, task: Task | None) -> tuple[_Cost, _Cost]:
+    """One question of the whole agent: one round with half the evidence, and every round with all of it."""
+    budget = Budget.of(profile.agent, task or "document_qa", None)
+    rounds = 1 + min(budget.replans or 0, max((budget.verifications or 1) - 1, 0))
+    model = profile.model
+    pictures = 0 if model.evidence == "text" else model.images * _PICTURE_TOKENS
+    shown = (model.evidence_tokens if model.evidence != "image" else 0) + pictures
+    classify = _CLASSIFY.times(0 if task else 1)
+    low = classify.plus(_PLAN).plus(_ANSWER).plus(_VERIFY).plus(_Cost(0, shown / 2, 0))
+    round_ = _PLAN.plus(_ANSWER).plus(_VERIFY.times(_MOST_CLAIMS)).plus(_Cost(0, shown, 0))
+    long = round_.plus(_Cost(0, 0, round_.tokens_out))
+    return low, classify.plus(long.times(rounds))
+
+
+def _baseline(profile: Profile, *, whole: bool) -> tuple[_Cost, _Cost]:
+    """One question of a baseline: a page, and as many as it is shown at most."""
+    model = profile.model
+    page = (_PAGE_TOKENS if model.evidence != "image" else 0) + (0 if model.evidence == "text" else _PICTURE_TOKENS)
+    context = max((model.context or _UNKNOWN_CONTEXT) - model.decoding.max_tokens, 0)
+    most = context if whole else min(profile.agent.read_pages * page + 200, context)
+    return _Cost(1, page + 200, 60), _Cost(1, most, 300)
+
+
+def _scaled(profile: Profile, questions: int, low: _Cost, high: _Cost, basis: str) -> Estimate:
+    low, high = _capped(profile, low), _capped(profile, high)
+    least, most = low.dollars(profile.model), high.dollars(profile.model)
     return Estimate(
         questions=questions,
-        calls_low=round(questions * low[0]),
-        calls_high=round(questions * high[0]),
-        tokens_in_low=round(questions * low[1]),
-        tokens_in_high=round(questions * high[1]),
-        tokens_out_low=round(questions * low[2]),
-        tokens_out_high=round(questions * high[2]),
-        dollars_low=dollars(low),
-        dollars_high=dollars(high),
+        calls_low=round(questions * low.calls),
+        calls_high=round(questions * high.calls),
+        tokens_in_low=round(questions * low.tokens_in),
+        tokens_in_high=round(questions * high.tokens_in),
+        tokens_out_low=round(questions * low.tokens_out),
+        tokens_out_high=round(questions * high.tokens_out),
+        dollars_low=None if least is None else round(questions * least, 4),
+        dollars_high=None if most is None else round(questions * most, 4),
         basis=basis,
     )
+
+
+def _capped(profile: Profile, cost: _Cost) -> _Cost:
+    """The cost of a question as far as the caps of its budget let it go."""
+    caps, dollars = profile.agent, cost.dollars(profile.model)
+    pairs = (
+        (caps.model_calls, cost.calls),
+        (caps.tokens, cost.tokens_in + cost.tokens_out),
+        (caps.dollars, dollars),
+    )
+    shares = [cap / needed for cap, needed in pairs if cap is not None and needed]
+    return cost.times(min([1.0, *shares]))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -82,25 +83,37 @@ class Profile(Settings):
     model: ModelSettings = ModelSettings()
 
     def recorded(self) -> dict[str, Any]:
-        """What answers depend on, as JSON: not the key, nor how many workers and calls run at the same time."""
-        return self.model_dump(
+        """What answers depend on, as JSON: no key or password, nor how many workers and calls run at the same time."""
+        recorded = self.model_dump(
             mode="json",
             exclude={
                 "retrieval": {"ingest": {"workers"}},
                 "model": {"api_key", "concurrency", "timeout", "retries", "backoff"},
             },
         )
+        recorded["model"]["base_url"] = without_credentials(self.model.base_url)
+        return recorded
+
+
+def without_credentials(url: str) -> str:
+    """A URL without user, password, query and fragment, as it may be shown and written down."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def default_profile(environment: Mapping[str, str] = os.environ) -> str:
     """The profile of those who name none: `endpoint` when the environment says where a server is."""
-    return "endpoint" if environment.get(BASE_URL) else "embedded"
+    return "endpoint" if environment.get(BASE_URL, "").strip() else "embedded"
 
 
 def load_profile(name_or_file: str | None = None, environment: Mapping[str, str] = os.environ) -> Profile:
     """The profile of a shipped name, or of a YAML file; the default one when none is named.
 
-    What its model leaves empty comes from the environment. InputError for a wrong name, key or value.
+    What its model leaves empty comes from the environment, and a script is sought beside the file that names it.
+    InputError for a wrong name, key or value.
     """
     return _with_environment(_read(name_or_file or default_profile(environment)), environment)
 
@@ -110,11 +123,24 @@ def _with_environment(profile: Profile, environment: Mapping[str, str]) -> Profi
     model = profile.model
     if model.kind not in ("endpoint", "local"):
         return profile
-    found = {"name": environment.get(MODEL, "")}
-    if model.kind == "endpoint":
-        found |= {"base_url": environment.get(BASE_URL, ""), "api_key": environment.get(API_KEY, "")}
+    sources = {"name": MODEL} if model.kind == "local" else {"name": MODEL, "base_url": BASE_URL, "api_key": API_KEY}
+    found = {field: environment.get(variable, "").strip() for field, variable in sources.items()}
     missing = {field: value for field, value in found.items() if value and not getattr(model, field)}
+    _check_url(missing.get("base_url") or model.base_url)
     return profile.model_copy(update={"model": model.model_copy(update=missing)})
+
+
+def _check_url(url: str) -> None:
+    """InputError for a URL that can't be taken apart: libraries fail on it in ways of their own."""
+    try:
+        valid = urlsplit(url).port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InputError(
+            f"the server's URL {without_credentials(url)!r} is none",
+            remedy=f"set {BASE_URL}, such as http://127.0.0.1:8000/v1",
+        )
 
 
 def _read(name_or_file: str) -> Profile:
@@ -132,7 +158,15 @@ def _read(name_or_file: str) -> Profile:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} can't be read ({error})", remedy="give a YAML file in UTF-8") from error
-    return _profile(text, str(path))
+    return _with_script(_profile(text, str(path)), path.parent)
+
+
+def _with_script(profile: Profile, folder: Path) -> Profile:
+    """The profile with the script of its model found beside the profile's file, unless its path is absolute."""
+    if not profile.model.script:
+        return profile
+    script = str(folder / Path(profile.model.script).expanduser())
+    return profile.model_copy(update={"model": profile.model.model_copy(update={"script": script})})
 
 
 def _profile(text: str, source: str) -> Profile:

@@ -35,14 +35,36 @@ class BatchReport:
     dollars: float = 0.0
 
 
-def estimated(profile: Profile, questions: Path, out: Path) -> Estimate | None:
-    """What the questions without a trajectory in `out` will cost; None when the profile has no model."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The questions of a file, where answers and failures go, and what answers one."""
+
+    asked: Sequence[Asked]
+    answers: JsonLines[Trajectory]
+    failures: JsonLines[Failure]
+    ask: Callable[[str, Scope], Trajectory]
+
+
+def estimated(
+    profile: Profile, questions: Path, out: Path, *, task: Task | None = None, choice: AgentChoice | None = None
+) -> Estimate | None:
+    """What the questions without a trajectory in `out` will cost; None when the profile has no model.
+
+    What answers in `out` have cost is taken for the others' cost if they were given in the same way.
+    """
+    baseline = choice.baseline if choice else None
     if profile.model.kind == "none":
+        if baseline is not None:
+            raise InputError(
+                f"the baseline {baseline!r} needs a model, and profile {profile.name} has none",
+                remedy="add --profile endpoint or --profile local",
+            )
         return None
     asked = load_questions(questions)
-    known = list(JsonLines(out, Trajectory).read()) if out.is_file() else []
+    known = JsonLines(out, Trajectory).read() if os.path.exists(out) else []
     done = {t.question_id for t in known}
-    return estimate(profile, sum(item.id not in done for item in asked), [t.usage for t in known])
+    alike = [t.usage for t in known if baseline in t.models or (baseline is None and "model" in t.models)]
+    return estimate(profile, sum(item.id not in done for item in asked), alike, task=task, baseline=baseline)
 
 
 def ask_file(
@@ -70,14 +92,17 @@ def ask_file(
         raise InputError(f"another process is writing {out}", remedy="wait for it, or choose another --out") from None
     except OSError as error:
         raise InputError(f"{out} can't be written ({error})", remedy="choose another --out") from error
-    hints = Hints(task=task)
     try:
         answers = JsonLines(out, Trajectory)
         failures = JsonLines(failed, Failure)
         answers.repair()
         failures.repair()
-        agent = session.agent(choice)
-        return _ask(session, asked, answers, failures, paths, lambda text, scope: agent.ask(text, scope, hints=hints))
+        done = {t.question_id for t in answers.read()}
+        if any(item.id not in done for item in asked):  # else the model need not even be there
+            agent, hints = session.agent(choice), Hints(task=task)
+            batch = Batch(asked, answers, failures, lambda text, scope: agent.ask(text, scope, hints=hints))
+            _ask(session, batch, paths)
+        return _report(asked, answers, failures)
     finally:
         lock.release()
 
@@ -93,17 +118,10 @@ def _check_output(path: Path, questions: Path) -> None:
         raise InputError(f"{path} is {what}", remedy="--out is a new file, or one that an earlier call wrote")
 
 
-def _ask(
-    session: Session,
-    asked: Sequence[Asked],
-    answers: JsonLines[Trajectory],
-    failures: JsonLines[Failure],
-    paths: Sequence[Path],
-    ask_agent: Callable[[str, Scope], Trajectory],
-) -> BatchReport:
-    named = {item.id: tuple(Path(p) for p in item.paths) or tuple(paths) for item in asked}
-    done = {t.question_id for t in answers.read()}
-    scopes = _scopes(session, [named[item.id] for item in asked if item.id not in done])
+def _ask(session: Session, batch: Batch, paths: Sequence[Path]) -> None:
+    named = {item.id: tuple(Path(p) for p in item.paths) or tuple(paths) for item in batch.asked}
+    done = {t.question_id for t in batch.answers.read()}
+    scopes = _scopes(session, [named[item.id] for item in batch.asked if item.id not in done])
     enriching = threading.Lock()
 
     def ask(question: Question) -> Trajectory:
@@ -113,10 +131,20 @@ def _ask(
             raise scope
         with enriching:
             session.enrich(scope, question.text, shown=False)
-        return ask_agent(question.text, scope)
+        return batch.ask(question.text, scope)
 
-    todo = [Question(id=item.id, text=item.question, scope=Scope(doc_ids=())) for item in asked]
-    ask_each(todo, ask, answers=answers, failures=failures, progress=session.progress, together=session.together)
+    todo = [Question(id=item.id, text=item.question, scope=Scope(doc_ids=())) for item in batch.asked]
+    ask_each(
+        todo,
+        ask,
+        answers=batch.answers,
+        failures=batch.failures,
+        progress=session.progress,
+        together=session.together,
+    )
+
+
+def _report(asked: Sequence[Asked], answers: JsonLines[Trajectory], failures: JsonLines[Failure]) -> BatchReport:
     wanted = {item.id for item in asked}
     trajectories = [t for t in answers.read() if t.question_id in wanted]
     done = {t.question_id for t in trajectories}

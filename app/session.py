@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.loop import run
+from agent.models.types import ModelFailed
 from agent.settings import Profile, load_profile
 from agent.types import TrajectoryPage
 from app.progress import TerminalProgress
@@ -26,15 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AgentChoice:
-    """Which agent: the whole one, one without some parts, or a baseline; and the evidence pool that it may ask."""
+    """Which agent: the whole one, one without some parts, or a baseline; and the evidence pool that it may ask.
+
+    InputError for parts of the agent with a baseline, which has none.
+    """
 
     pool: Path | None = None
     baseline: Baseline | None = None
     without: frozenset[Part] = frozenset()
 
+    def __post_init__(self) -> None:
+        if self.baseline and (self.pool or self.without):
+            option = "--pool" if self.pool else "--without"
+            raise InputError(
+                f"--baseline {self.baseline} and {option} don't go together",
+                remedy="the baseline is the model alone: leave one of them out",
+            )
+
     def recorded(self) -> dict[str, Any]:
         """What answers depend on, as JSON; nothing for the whole agent."""
-        parts: dict[str, Any] = {"pool": str(self.pool) if self.pool else None, "baseline": self.baseline}
+        parts: dict[str, Any] = {"pool": pool_id(self.pool) if self.pool else None, "baseline": self.baseline}
         parts["without"] = sorted(self.without)
         return {name: value for name, value in parts.items() if value}
 
@@ -62,15 +74,28 @@ class Session:
         return self._reached(build_agent(self.collection, self.profile, pool=pool, without=chosen.without))
 
     def _reached(self, agent: A) -> A:
-        """The agent, once its server has answered: better a word now than rules in the place of the model, later."""
-        if agent.client is not None and self.profile.model.kind == "endpoint":
+        """The agent, once its model has answered: better a word now than rules in the place of the model, later.
+
+        A server that isn't there is said at once; one that is there, and is busy or still loading, is waited for.
+        """
+        if agent.client is not None and self.profile.model.kind != "none":
+            try:
+                run(agent.client.model.capabilities())
+            except ModelFailed as error:
+                from agent.models.failures import Refused
+
+                if not (isinstance(error, Refused) and error.retry):
+                    raise
             run(agent.client.capabilities())
         return agent
 
     @property
     def together(self) -> int:
-        """How many questions are asked at the same time: one without a model, since then all work is done here."""
-        return self.profile.model.concurrency if self.profile.model.kind != "none" else 1
+        """How many questions are asked at the same time.
+
+        One without a model, since then all work is done here, and with a script, whose replies have an order.
+        """
+        return self.profile.model.concurrency if self.profile.model.kind in ("endpoint", "local") else 1
 
     def page_of(self, ref: PageRef) -> TrajectoryPage:
         """A page with its document's name and its printed label."""
@@ -115,6 +140,19 @@ class Session:
         if not documents:
             raise empty(self.collection.root)
         return Scope(doc_ids=tuple(document.doc_id for document in documents))
+
+
+def pool_id(root: Path) -> str:
+    """What tells an evidence pool from others, without reading its snippets; InputError when the folder holds none."""
+    from retrieval.knowledge.building import MANIFEST
+    from retrieval.knowledge.types import Manifest
+
+    try:
+        return Manifest.model_validate_json((root / MANIFEST).read_bytes()).sha256[:12]
+    except (OSError, ValueError):
+        from retrieval.knowledge.pool import Pool
+
+        return Pool.open(root).id  # it says what is wrong
 
 
 def empty(collection: Path) -> InputError:

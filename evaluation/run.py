@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed, wait
 from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeVar
@@ -18,6 +18,8 @@ from retrieval.errors import DocsageError
 from retrieval.progress import Progress, Silent
 
 _SHOWN = 120
+_POLL = 0.05
+"""Seconds between two looks at what was cancelled."""
 Ask = Callable[[Question], Trajectory]
 Rank = Callable[[Question], Ranked]
 
@@ -120,24 +122,30 @@ def do_each(
         for question in todo:
             _do(question, do, failures, shown)
         return
-    pool = ThreadPoolExecutor(max_workers=together, thread_name_prefix="docsage-question")
-    try:
-        waiting = [pool.submit(_do, question, do, failures, shown) for question in todo]
-        for done in as_completed(waiting):
-            done.result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+    with ThreadPoolExecutor(max_workers=together, thread_name_prefix="docsage-question") as pool:
+        asked = [pool.submit(_do, question, do, failures, shown) for question in todo]
+        try:
+            for done in as_completed(asked):
+                done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            _stop(asked)
+            raise
+
+
+def _stop(asked: Sequence[Future[None]]) -> None:
+    """Cancel what runs until nothing does: a thread may begin to wait for the loop after it was cleared once."""
+    running = [one for one in asked if not one.done()]
+    while running:
         loop.cancel_all()
-        raise
-    finally:
-        pool.shutdown(wait=True)
+        running = list(wait(running, timeout=_POLL).not_done)
 
 
 def _do(question: Q, do: Callable[[Q], None], failures: JsonLines[Failure], shown: Progress) -> None:
     try:
         do(question)
-    except Unwritable:
-        raise
+    except (Unwritable, CancelledError):
+        raise  # nothing of the question's own: it is asked again next time
     except Exception as error:
         # One broken question must not cost the other thousand: it is recorded, counts as wrong and is reported.
         failure = failure_of(question, error)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,22 +25,10 @@ from app.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from agent.settings import Profile
     from agent.types import Task, Trajectory
     from app.session import AgentChoice, Session
 
 EXIT_ABSTAINED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A file of questions, where their answers go, and how they are asked."""
-
-    questions: Path
-    out: Path
-    paths: Sequence[Path]
-    task: Task | None
-    choice: AgentChoice
 
 
 def ask(
@@ -81,11 +68,14 @@ def ask(
     chosen = chosen_profile(profile, evidence=evidence, concurrency=concurrency)
     choice = AgentChoice(pool=pool, baseline=baseline)
     if questions is not None and out is not None:
+        from app.commands.ask_many import Batch, ask_many, show_estimate
+
+        batch = Batch(questions, out, [Path(p) for p in given], task, choice)
         if estimate:
-            _show_estimate(chosen, questions, out)
+            show_estimate(chosen, batch)
             return
         with opened(collection, profile=chosen, passwords=password) as session:
-            _ask_many(session, Batch(questions, out, [Path(p) for p in given], task, choice))
+            ask_many(session, batch)
         return
     paths = [Path(p) for p in given[1:]]
     _check(given[0], boxes)
@@ -155,35 +145,3 @@ def _write_boxes(session: Session, trajectory: Trajectory, folder: Path) -> None
 
     for path in write_boxes(trajectory, session.collection, folder, progress=session.progress):
         session.progress.note(str(path))
-
-
-def _ask_many(session: Session, batch: Batch) -> None:
-    """Ask every question that `out` doesn't answer yet; exit 2 or 1 when some failed."""
-    from app.batch import ask_file
-
-    report = ask_file(session, batch.questions, batch.out, paths=batch.paths, task=batch.task, choice=batch.choice)
-    cost = f", ${report.dollars:.4f}" if report.dollars else ""
-    session.progress.note(
-        f"{report.answered} answered, {report.abstained} abstained, {len(report.failures)} failed{cost}; {batch.out}"
-    )
-    if report.failures:
-        raise typer.Exit(1 if any(failure.traceback for failure in report.failures) else 2)
-
-
-def _show_estimate(profile: Profile, questions: Path, out: Path) -> None:
-    """What the questions that `out` doesn't answer yet would cost."""
-    from app.batch import estimated
-    from app.display import stdout
-
-    found = estimated(profile, questions, out)
-    if found is None:
-        stdout().print(f"profile {profile.name} has no model: its answers cost nothing but time")
-        return
-    money = "no price table (model.prices) to say what they cost"
-    if found.dollars_low is not None and found.dollars_high is not None:
-        money = f"${found.dollars_low:,.2f} to ${found.dollars_high:,.2f}"
-    stdout().print(
-        f"{found.questions} questions: {found.calls_low:,} to {found.calls_high:,} model calls, "
-        f"{found.tokens_in_low:,} to {found.tokens_in_high:,} tokens in, "
-        f"{found.tokens_out_low:,} to {found.tokens_out_high:,} out, {money} (from {found.basis})"
-    )
