@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -62,13 +62,20 @@ class ModelCalls:
         return Asked(value=None, reason=reason) if reply is None else Asked(value=reply.text)
 
     async def record(
-        self, prompt: Prompt, schema: type[T], check: Callable[[T], str] = lambda _: "", *, language: str = "en"
+        self,
+        prompt: Prompt,
+        schema: type[T],
+        check: Callable[[T], str] = lambda _: "",
+        *,
+        choices: Mapping[str, Sequence[str]] | None = None,
+        language: str = "en",
     ) -> Asked[T]:
-        """The reply as a record of `schema`. One that can't be used is sent back once with what is wrong with it.
+        """The reply as a record of `schema`. One that can't be used is sent back once, with what is wrong with it.
 
-        `check` says what else is wrong with a record of the right form, "" when nothing is.
+        `check` says what else is wrong with a record of the right form, "" when nothing is. `choices` are the words
+        that a field, or each item of it, may have: servers that enforce schemas then let the model write no others.
         """
-        prompt = replace(prompt, schema=schema_of(schema))
+        prompt = replace(prompt, schema=schema_of(schema, choices or {}))
         reply, reason = await self._reply(prompt)
         if reply is None:
             return Asked(value=None, reason=reason)
@@ -163,23 +170,31 @@ class ModelCalls:
         self._trace.append("model_call", self._node, data)
 
 
-def schema_of(record: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a record as servers enforce it: every field is required and none may be added."""
-    return _closed(record.model_json_schema())
+def schema_of(record: type[BaseModel], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The JSON schema of a record as servers enforce it: every field is required, none may be added, and a field of
+    `choices` holds one of these words, or a list of them.
+    """
+    return _closed(record.model_json_schema(), choices)
 
 
-def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+def _closed(schema: dict[str, Any], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """A schema, and all those within it, with their fields required and without defaults and titles."""
-    found = {name: _within(value) for name, value in schema.items() if name not in ("title", "default")}
+    found = {name: _inside(value, choices) for name, value in schema.items() if name not in ("title", "default")}
     if "properties" in found:
         found |= {"required": list(found["properties"]), "additionalProperties": False}
+        for name in choices.keys() & found["properties"].keys():
+            field = found["properties"][name]
+            words = {"type": "string", "enum": list(choices[name])}
+            found["properties"][name] = {**field, "items": words} if field.get("type") == "array" else words
     return found
 
 
-def _within(value: Any) -> Any:
+def _inside(value: Any, choices: Mapping[str, Sequence[str]]) -> Any:
     if isinstance(value, dict):
-        return _closed(value) if "type" in value or "anyOf" in value else {k: _within(v) for k, v in value.items()}
-    return [_within(item) for item in value] if isinstance(value, list) else value
+        if "type" in value or "anyOf" in value:
+            return _closed(value, choices)
+        return {name: _inside(item, choices) for name, item in value.items()}
+    return [_inside(item, choices) for item in value] if isinstance(value, list) else value
 
 
 def estimated_tokens(prompt: Prompt) -> int:

@@ -34,6 +34,16 @@ class Shown:
     pictured: tuple[PageRead, ...]
     images_only: bool
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What a fact may name: the pieces, and the pages that were shown as pictures."""
+        pages = [f"P{number}" for number in range(1, len(self.pictured) + 1)]
+        return tuple(pages) if self.images_only else (*self.exhibits.pieces, *pages)
+
+    def knows(self, source: str) -> bool:
+        """Whether a source names something that was shown."""
+        return _piece(self, source) is not None or _pictured(self, source) is not None
+
 
 Cited = tuple[Quote, str, Scored | None]
 
@@ -85,19 +95,22 @@ def _piece(shown: Shown, source: str) -> Scored | None:
     return shown.exhibits.pieces.get(f"S{match.group(1)}") if match else None
 
 
+def _pictured(shown: Shown, source: str) -> PageRead | None:
+    match = re.search(r"P\s*(\d+)", source) or re.fullmatch(r"\s*(\d+)\s*", source)
+    number = int(match.group(1)) if match else 0
+    return shown.pictured[number - 1] if 1 <= number <= len(shown.pictured) else None
+
+
 def _seen(shown: Shown, fact: FactReply) -> Quote | None:
     """What a vision model saw on a page that it was shown: the box that it gives, else the whole page."""
-    for source in fact.sources:
-        match = re.search(r"P\s*(\d+)", source) or re.fullmatch(r"\s*(\d+)\s*", source)
-        number = int(match.group(1)) if match else 0
-        if 1 <= number <= len(shown.pictured):
-            box = box_of(fact.box if isinstance(fact, SeenFactReply) else None) or BBox(x1=0.0, y1=0.0, x2=1.0, y2=1.0)
-            page = shown.pictured[number - 1].page
-            inside = [i for i, line in enumerate(page.lines) if line.bbox.coverage_by(box) >= 0.5]
-            text = " ".join(page.lines[i].text.strip() for i in inside)
-            context = text if values(text) or len(text) > 20 else ""
-            return Quote(page=page.ref, lines=(), text=fact.text, kind="page", basis="vision", context=context, box=box)
-    return None
+    read = next((read for source in fact.sources if (read := _pictured(shown, source)) is not None), None)
+    if read is None:
+        return None
+    box = box_of(fact.box if isinstance(fact, SeenFactReply) else None) or BBox(x1=0.0, y1=0.0, x2=1.0, y2=1.0)
+    inside = [line for line in read.page.lines if line.bbox.coverage_by(box) >= 0.5]
+    text = " ".join(line.text.strip() for line in inside)
+    context = text if values(text) or len(text) > 20 else ""
+    return Quote(page=read.page.ref, lines=(), text=fact.text, kind="page", basis="vision", context=context, box=box)
 
 
 def box_of(numbers: Sequence[float] | None) -> BBox | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -35,6 +35,9 @@ _USUAL: dict[Task, str] = {
 }
 
 
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 160})]
+
+
 class TaskReply(BaseModel):
     """The reply of the classifier."""
 
@@ -59,15 +62,15 @@ class StepReply(BaseModel):
 class PlanReply(BaseModel):
     """The reply of the planner."""
 
-    sub_questions: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
-    steps: list[StepReply] = Field(default_factory=list, json_schema_extra={"maxItems": 8})
-    criteria: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
+    sub_questions: list[Line] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
+    steps: list[StepReply] = Field(default_factory=list, json_schema_extra={"maxItems": 5})
+    criteria: list[Line] = Field(default_factory=list, json_schema_extra={"maxItems": 3})
 
 
 class StepsReply(BaseModel):
     """The reply of the planner that was asked for more."""
 
-    steps: list[StepReply] = Field(default_factory=list, json_schema_extra={"maxItems": 6})
+    steps: list[StepReply] = Field(default_factory=list, json_schema_extra={"maxItems": 4})
 
 
 class ModelPlanner:
@@ -120,6 +123,7 @@ class ModelPlanner:
             lambda reply: _problem(
                 reply.steps, request.registry, request.doc_ids, dict(enumerate_lengths(request)), cap - _ALWAYS
             ),
+            choices={"tool": _offered(request.registry, pooled=request.pooled)},
             language=question.language,
         )
         if asked.value is None:
@@ -165,6 +169,7 @@ class ModelPlanner:
             lambda reply: _problem(
                 reply.steps, situation.registry, doc_ids, dict(zip(doc_ids, _pages(documents), strict=True)), room - 1
             ),
+            choices={"tool": _offered(situation.registry, pooled="pool" in situation.plan.grounding)},
             language=question.language,
         )
         if asked.value is None:
@@ -204,9 +209,13 @@ def _documents(documents: Sequence[tuple[str, int]]) -> str:
 def _tools(registry: Registry, *, pooled: bool) -> str:
     """The tools that a plan may use, with their fields."""
     fields = {"page_retriever": '"query"', "page_reader": '"pages": ["D1.3"]'}
-    offered = [name for name in registry.names if name in _OFFERED and (pooled or name != POOL)]
-    lines = [f"- {name}({fields.get(name, '')}): {registry.get(name).description}" for name in offered]
-    return "\n".join(lines)
+    offered = _offered(registry, pooled=pooled)
+    return "\n".join(f"- {name}({fields.get(name, '')}): {registry.get(name).description}" for name in offered)
+
+
+def _offered(registry: Registry, *, pooled: bool) -> list[str]:
+    """The tools that a plan may use; without a pool, not the one that looks into it."""
+    return [name for name in registry.names if name in _OFFERED and (pooled or name != POOL)]
 
 
 def _address(ref: PageRef, doc_ids: Sequence[str]) -> str:

@@ -64,7 +64,8 @@ class ModelSynthesizer:
         asked = await calls.record(
             self._prompt(shown),
             schema,
-            lambda reply: _unusable(reply, request.question),
+            lambda reply: _unusable(reply, shown),
+            choices={"sources": shown.ids} if shown.ids else None,
             language=request.question.language,
         )
         if asked.value is None:
@@ -175,13 +176,16 @@ def _schema(shown: Shown) -> type[AnswerReply] | type[TranslationReply]:
     return SeenAnswerReply if shown.images_only else AnswerReply
 
 
-def _unusable(reply: AnswerReply | TranslationReply, question: Question) -> str:
+def _unusable(reply: AnswerReply | TranslationReply, shown: Shown) -> str:
     """What makes a reply useless although it has the right form."""
-    answer = reply.answer.strip()
+    answer, question = reply.answer.strip(), shown.request.question
     if reply.sufficient and not answer:
         return '"answer" is empty; if the pages don\'t hold the answer, set "sufficient" to false'
     if reply.sufficient and isinstance(reply, AnswerReply) and _repeats(question, answer):
         return f'"answer" only repeats the question ({answer}); say what is asked for'
+    named = [source for fact in reply.facts for source in fact.sources] if isinstance(reply, AnswerReply) else []
+    if reply.sufficient and named and not any(shown.knows(source) for source in named):
+        return f'{named[0]!r} is no id of what was shown; "sources" are ids such as {shown.ids[0]} or {shown.ids[-1]}'
     return ""
 
 

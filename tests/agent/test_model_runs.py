@@ -292,10 +292,13 @@ def test_orders_in_a_document_move_neither_plan_nor_tools_nor_answer(report: Boo
 
 def test_a_fact_that_names_nothing_shown_is_no_ground_of_an_answer(report: Book, tmp_path: Path) -> None:
     made_up = {"facts": [{"text": "Ticket revenue was 8,888.", "sources": ["S99"]}], "answer": "8,888"}
-    agent, _ = scripted_agent(report, tmp_path, {"repeat": True, "plan": [PLAN], "answer": [made_up]})
+    agent, model = scripted_agent(report, tmp_path, {"repeat": True, "plan": [PLAN], "answer": [made_up]})
     trajectory = agent.ask("What were the harbour dues in 2021?", SCOPE)
     assert trajectory.answer is None
-    assert trajectory.candidate == "8,888"
+    assert "'S99' is no id of what was shown" in asked(model, "answer")[1].earlier[1][1]
+    schema = asked(model, "answer")[0].schema
+    assert schema is not None
+    assert schema["$defs"]["FactReply"]["properties"]["sources"]["items"]["enum"][:2] == ["S1", "S2"]
 
 
 def test_an_answer_without_sources_is_grounded_where_it_stands(report: Book, tmp_path: Path) -> None:
