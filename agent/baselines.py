@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from agent.budget import Budget, add
 from agent.loop import run
 from agent.models.calls import ModelCalls, text_tokens
 from agent.models.client import ModelClient
+from agent.models.settings import EvidenceForm
 from agent.models.types import Capabilities, ModelFailed, Picture, Prompt
 from agent.planner import Hints, task_of
 from agent.prompts import fenced, render
@@ -23,7 +25,7 @@ from agent.question import Question, analyse, check_question
 from agent.roles.pictures import encoded
 from agent.settings import AgentSettings
 from agent.trace import TraceWriter, new_run_id, trace_path
-from agent.types import EvidenceReport, Plan, Trajectory, TrajectoryPage, Usage
+from agent.types import EvidenceReport, Plan, Task, Trajectory, TrajectoryPage, Usage
 from retrieval.errors import InputError
 from retrieval.types import PageRef, Scope
 from tools.base import Pages
@@ -31,7 +33,9 @@ from tools.base import Pages
 Baseline = Literal["direct", "direct-rag"]
 _PROMPT_TOKENS = 500
 _PICTURE_TOKENS = 1200
-_NONE = "not answerable"
+_LEAST_TEXT = 100
+"""Tokens of a page's text below which a part of it isn't worth showing."""
+_NO_ANSWER = re.compile(r"(?:not answerable|unanswerable|无法回答|無法回答|不可回答)[\s.。!！]*", re.IGNORECASE)
 
 
 class Citation(BaseModel):
@@ -52,14 +56,27 @@ class DirectReply(BaseModel):
     def _as_text(cls, value: object) -> str:
         return "; ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
+    @field_validator("citations", mode="before")
+    @classmethod
+    def _usable(cls, value: object) -> list[Citation]:
+        """Those that name a page: a citation in another form costs no answer."""
+        found = []
+        for item in value if isinstance(value, list) else [value]:
+            try:
+                found.append(Citation.model_validate({"page": item} if isinstance(item, int) else item))
+            except ValidationError:
+                continue
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the model is shown: pages by the numbers in their markers, text, pictures, and what had no room."""
+    """What the model is shown: pages by the numbers in their markers, in which form, and what had no room."""
 
     pages: tuple[PageRef, ...]
     text: str
     pictures: tuple[Picture, ...]
+    form: EvidenceForm
     cut: str = ""
 
 
@@ -96,28 +113,42 @@ class BaselineAgent:
         budget = Budget.of(self.settings, task, None)
         data = {"question": analysed.text, "scope": list(scope.doc_ids), "budget": budget.model_dump()}
         trace.append("started", "baseline", {**data, "models": {self.baseline: self.client.name}})
+        try:
+            shown, calls, reply = await self._replied(analysed, scope, task, budget, trace)
+        except BaseException as error:
+            trace.append("interrupted", "baseline", {"error": f"{type(error).__name__}: {error}"})
+            raise
+        usage = add(calls.charge, Usage(seconds=round(time.monotonic() - begin, 4)))
+        plan = Plan(task=task, answer_type=analysed.answer_type, sub_questions=(), origin=self.baseline)
+        trajectory = self._trajectory(analysed, scope, plan, shown, reply, usage, run_id)
+        trace.append("final", "baseline", {"trajectory": trajectory.model_dump(mode="json", by_alias=True)})
+        return trajectory
+
+    async def _replied(
+        self, question: Question, scope: Scope, task: Task, budget: Budget, trace: TraceWriter
+    ) -> tuple[_Shown, ModelCalls, DirectReply]:
+        """What the model was shown, and what it said to that."""
         capabilities = await self.client.capabilities()
-        shown = await asyncio.to_thread(self._shown, analysed, scope, capabilities)
-        trace.append("plan", "baseline", {"shown": [ref.model_dump() for ref in shown.pages], "cut": shown.cut})
+        shown = await asyncio.to_thread(self._shown, question, scope, capabilities)
+        pages = [{**ref.model_dump(), "document": self.pages.document(ref.doc_id).name} for ref in shown.pages]
+        trace.append("plan", "baseline", {"shown": pages, "as": shown.form, "cut": shown.cut})
         calls = ModelCalls(self.client, trace, budget, Usage(), node="baseline")
         system, user, version = render(
-            "direct", task, analysed.language, pages=shown.text, question=analysed.text, notes=""
+            "direct", task, question.language, pages=fenced(shown.text), question=question.text, notes=""
         )
         prompt = Prompt(role="direct", system=system, user=user, version=version, pictures=shown.pictures)
         asked = await calls.text(prompt)
         if asked.value is None:
-            trace.append("interrupted", "baseline", {"error": asked.reason})
             raise ModelFailed(f"the model gave no answer ({asked.reason})")
-        usage = add(calls.charge, Usage(seconds=round(time.monotonic() - begin, 4)))
-        plan = Plan(task=task, answer_type=analysed.answer_type, sub_questions=(), origin=self.baseline)
-        trajectory = self._trajectory(analysed, scope, plan, shown, _direct(asked.value), usage, run_id)
-        trace.append("final", "baseline", {"trajectory": trajectory.model_dump(mode="json", by_alias=True)})
-        return trajectory
+        return shown, calls, _direct(asked.value)
 
     def _shown(self, question: Question, scope: Scope, capabilities: Capabilities) -> _Shown:
-        """Pages until the context is full: pictures for a model that sees them, text as the settings want it."""
+        """Pages until the context is full: pictures for a model that sees them, text as the settings want it.
+
+        ModelFailed when not even the beginning of one page has room.
+        """
         settings = self.client.settings
-        form = settings.evidence if capabilities.vision else "text"
+        form: EvidenceForm = settings.evidence if capabilities.vision else "text"
         refs = self._refs(question, scope)
         room = capabilities.context - settings.decoding.max_tokens - _PROMPT_TOKENS - text_tokens(question.text)
         shown: list[PageRef] = []
@@ -125,24 +156,31 @@ class BaselineAgent:
         pictures: list[Picture] = []
         cut = ""
         for number, ref in enumerate(refs, 1):
-            page = self.pages.page(ref)
-            marker = f"=== page {number}: {self.pages.document(ref.doc_id).name}, page {ref.page} ==="
-            text = marker if form == "image" else f"{marker}\n{page.text}"
-            cost = text_tokens(text) + (_PICTURE_TOKENS if form != "text" else 0)
-            if cost > room and (form != "text" or room < _PROMPT_TOKENS // 5):
+            text = self._text(number, ref, form)
+            left = room - (0 if form == "text" else _PICTURE_TOKENS)
+            if left < min(text_tokens(text), _LEAST_TEXT):
                 cut = f"{len(refs) - len(shown)} of {len(refs)} pages had no room in the model's context"
                 break
-            if cost > room:
-                text = _cut_to(text, room)
-                cut = f"page {ref.page} was cut, and {len(refs) - number} of {len(refs)} pages had no room"
             shown.append(ref)
-            texts.append(text)
             if form != "text":
                 pictures.append(encoded(self.pages.image(ref, dpi=settings.dpi)))
-            room -= cost
-            if cut:
+            if text_tokens(text) > left:
+                texts.append(_cut_to(text, left))
+                cut = f"page {ref.page} was cut, and {len(refs) - number} of {len(refs)} pages had no room"
                 break
-        return _Shown(pages=tuple(shown), text=fenced("\n".join(texts)), pictures=tuple(pictures), cut=cut)
+            texts.append(text)
+            room = left - text_tokens(text)
+        if refs and not shown:
+            raise ModelFailed(
+                f"the model's context of {capabilities.context} tokens has no room for a page",
+                remedy="use a model with a longer one, or lower model.decoding.max_tokens",
+            )
+        return _Shown(pages=tuple(shown), text="\n".join(texts), pictures=tuple(pictures), form=form, cut=cut)
+
+    def _text(self, number: int, ref: PageRef, form: EvidenceForm) -> str:
+        """The marker of a page, by which the model cites it, and its text where the model is to read it."""
+        marker = f"=== page {number}: {self.pages.document(ref.doc_id).name}, page {ref.page} ==="
+        return marker if form == "image" else f"{marker}\n{self.pages.page(ref).text}"
 
     def _refs(self, question: Question, scope: Scope) -> Sequence[PageRef]:
         if self.baseline == "direct-rag":
@@ -165,7 +203,7 @@ class BaselineAgent:
         run_id: str,
     ) -> Trajectory:
         answer = reply.answer.strip()
-        abstained = not answer or answer.lower().strip(" .。") == _NONE
+        abstained = not answer or _NO_ANSWER.fullmatch(answer) is not None
         numbers = dict.fromkeys(c.page for c in reply.citations if 1 <= c.page <= len(shown.pages))
         cited = () if abstained else tuple(shown.pages[number - 1] for number in numbers)
         reason = "the model finds no answer" if abstained else "the model's own answer, which nothing verified"
@@ -207,8 +245,11 @@ def _cut_to(text: str, tokens: int) -> str:
 
 
 def _direct(text: str) -> DirectReply:
-    """The reply as a record; words that are no JSON are the answer as they stand."""
-    try:
-        return DirectReply.model_validate(parse_json_markdown(text))
-    except (ValueError, TypeError, ValidationError, RecursionError):
-        return DirectReply(answer=text.strip())
+    """The reply as a record, words around it aside; words that are no JSON are the answer as they stand."""
+    start, stop = text.find("{"), text.rfind("}")
+    for part in (text, text[start : stop + 1] if 0 <= start < stop else ""):
+        try:
+            return DirectReply.model_validate(parse_json_markdown(part))
+        except (ValueError, TypeError, ValidationError, RecursionError):
+            continue
+    return DirectReply(answer=text.strip())

@@ -72,6 +72,8 @@ def show_trajectory(trajectory: Trajectory, console: Console, page_of: PageOf, *
     if trajectory.stop_reason == "tentative":
         sure = "" if trajectory.confidence is None else f", {trajectory.confidence:.0%} likely to be right"
         console.print(Text(f"Tentative{sure}: check it against its source.", style="yellow"))
+    if trajectory.stop_reason == "unverified":
+        _show_unverified(trajectory, console)
     if trajectory.facts and not trajectory.abstained:
         console.print()
         for number, fact in enumerate(trajectory.facts, 1):
@@ -105,6 +107,13 @@ def _show_abstention(trajectory: Trajectory, console: Console, page_of: PageOf) 
         console.print(Text(f"Best candidate, not supported well enough: {harmless(trajectory.candidate)}"))
 
 
+def _show_unverified(trajectory: Trajectory, console: Console) -> None:
+    """What a baseline's answer is worth, and the pages that the model names for it."""
+    console.print(Text(f"Unverified: {harmless(trajectory.reason)}.", style="yellow"))
+    cited = "; ".join(map(page_name, trajectory.pages)) or "no page"
+    console.print(Text(f"The model cites: {cited}"))
+
+
 def _show_fact(number: int, fact: Fact, trajectory: Trajectory, *, console: Console, page_of: PageOf) -> None:
     console.print(
         Text.assemble((f"[{number}] ", "cyan"), harmless(fact.text), "\n    "),
@@ -132,9 +141,27 @@ def _run_line(trajectory: Trajectory, seconds: float | None) -> str:
     parts = [
         f"answered in {usage.seconds:.1f} s{whole}",
         counted(usage.tool_calls, "tool call"),
-        f"confidence {trajectory.confidence or 0:.0%}",
+        *_model_parts(trajectory),
+        "nothing verified"
+        if trajectory.stop_reason == "unverified"
+        else f"confidence {trajectory.confidence or 0:.0%}",
     ]
     partial = [f"{s.name.replace('_', ' ')} for {s.ready:.0%}" for s in trajectory.signals if s.ready < 1]
     if partial:
         parts.append(f"ready so far: {', '.join(partial)} of the pages")
     return " · ".join([*parts, f"stopped: {trajectory.stop_reason}", f"run {trajectory.trace_id}"])
+
+
+def _model_parts(trajectory: Trajectory) -> list[str]:
+    """What the model was asked for, where there is one: `3 calls of qwen (1 from the cache), 2,143 tokens, $0.0012`."""
+    usage = trajectory.usage
+    if not usage.model_calls:
+        return []
+    baseline = trajectory.models.get(trajectory.plan.origin, "")
+    name = harmless(trajectory.models.get("model", baseline)) or "the model"
+    cached = f" ({usage.cached_calls} from the cache)" if usage.cached_calls else ""
+    parts = [
+        f"{counted(usage.model_calls, 'call')} of {name}{cached}",
+        f"{usage.tokens_in + usage.tokens_out:,} tokens",
+    ]
+    return [*parts, *([f"${usage.dollars:.4f}"] if usage.dollars else [])]

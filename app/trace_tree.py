@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from agent.trace import Event
-from app.display import VERDICT_MARKS, harmless
+from app.display import VERDICT_MARKS, counted, harmless
 
 Data = dict[str, Any]
 Show = Callable[[Data, Text, Tree], None]
@@ -72,6 +72,10 @@ def _show_plan(data: Data, title: Text, branch: Tree) -> None:
         _line(branch, "criterion", criterion)
     for problem in data.get("problems", ()):
         _line(branch, "problem", problem)
+    for page in data.get("shown", ()):
+        _line(branch, "shown", f"{page.get('document', page.get('doc_id'))}, page {page.get('page')}")
+    _line(branch, "shown as", data.get("as"))
+    _line(branch, "cut", data.get("cut"))
 
 
 def _show_call(data: Data, title: Text, branch: Tree) -> None:
@@ -86,6 +90,30 @@ def _show_call(data: Data, title: Text, branch: Tree) -> None:
     _line(branch, "value", data.get("value"))
     for note in data.get("notes") or ():
         _line(branch, "note", note)
+
+
+def _show_model_call(data: Data, title: Text, branch: Tree) -> None:
+    outcome = str(data.get("outcome", ""))
+    title.append(f"{data['role']} ", style="bold").append(outcome, style=_OUTCOMES.get(outcome, ""))
+    title.append(f"  {data.get('ms', 0)} ms{_model_cost(data)}", style="dim")
+    _line(branch, "error", data.get("error"))
+    _line(branch, "asked again, because", data.get("repairs"))
+    _line(branch, "thinking", data.get("thinking"))
+    _line(branch, "reply", data.get("reply"))
+
+
+def _model_cost(data: Data) -> str:
+    """`, 812 tokens in, 64 out, 2 pictures, 3 attempts, from the cache`: what there is of it."""
+    parts = []
+    if "tokens_in" in data:
+        parts.append(f"{data['tokens_in']:,} tokens in, {data.get('tokens_out', 0):,} out")
+    if data.get("pictures"):
+        parts.append(counted(data["pictures"], "picture"))
+    if data.get("attempts", 1) > 1:
+        parts.append(counted(data["attempts"], "attempt"))
+    if data.get("cached"):
+        parts.append("from the cache")
+    return "".join(f", {part}" for part in parts)
 
 
 def _show_signals(data: Data, title: Text, branch: Tree) -> None:
@@ -111,6 +139,8 @@ def _show_facts(data: Data, title: Text, branch: Tree) -> None:
         title.append(_short(answer), style="bold")
     else:
         title.append(f"no answer{f', candidate {_short(candidate)}' if candidate else ''}", style="yellow")
+    if origin := data.get("origin"):
+        title.append(f"  by {_short(origin)}", style="dim")
     for fact in data.get("facts", ()):
         _line(branch, f"page {fact['region']['page_ref']['page']}", fact.get("text"))
     for missing in data.get("missing", ()):
@@ -142,8 +172,8 @@ def _show_budget(data: Data, title: Text, branch: Tree) -> None:
     parts = []
     for name, used in spent.items():
         if used:
-            rest = left.get(name)
-            parts.append(f"{name.replace('_', ' ')} {used:g}" + ("" if rest is None else f" ({rest:g} left)"))
+            rest, form = left.get(name), ".4f" if name == "dollars" else "g"
+            parts.append(f"{name.replace('_', ' ')} {used:{form}}" + ("" if rest is None else f" ({rest:{form}} left)"))
     title.append(", ".join(parts) or "nothing spent", style="dim")
 
 
@@ -170,6 +200,7 @@ def _show_fields(data: Data, title: Text, branch: Tree) -> None:
 _SHOW: dict[str, Show] = {
     "plan": _show_plan,
     "tool_call": _show_call,
+    "model_call": _show_model_call,
     "signals": _show_signals,
     "evidence": _show_evidence,
     "facts": _show_facts,
