@@ -32,7 +32,7 @@ def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
             why=f"every claim is supported, confidence {report.confidence:.2f} of the {needed.support:.2f} needed",
         )
     spent_out = state["budget"].exhausted(state["spent"], *_NEEDED)
-    tried_all = state.get("stuck", False)
+    tried_all = state.get("stuck", False) or draft.final
     why = draft.reason or _weakest(state)
     if not spent_out and not tried_all:
         return Decision(outcome="replan", stop_reason=None, why=why or "support is missing")

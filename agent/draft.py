@@ -30,7 +30,8 @@ class Draft(Frozen):
     """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
     nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
     that the quotes meet; `missing` are the terms that stand nowhere near them. `confidence` is the probability that the
-    answer is right; None where its writer can't tell. `origin` says who wrote it, and why not somebody else.
+    answer is right; None where its writer can't tell. `origin` says who wrote it, and why not somebody else; with `final`
+    no further evidence could change it.
     """
 
     answer: str | None
@@ -44,6 +45,7 @@ class Draft(Frozen):
     confidence: float | None = None
     way: Way = "none"
     origin: str = "rules"
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Protocol, cast, get_args
 
@@ -9,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime as LangGraphRuntime
 
 import agent.budget
@@ -21,6 +26,7 @@ import agent.verifier
 import retrieval.types
 import tools.regions
 import tools.types
+from agent.checkpoints import remove
 from agent.nodes import NodeName, Runtime, run_node
 from agent.state import AgentState
 from retrieval.types import Frozen
@@ -45,13 +51,13 @@ async def run_graph(checkpoints: Path, initial: AgentState, runtime: Runtime) ->
     The checkpoints stand in a file of their own, which the caller removes when the trace holds the end.
     """
     checkpoints.parent.mkdir(parents=True, exist_ok=True)
-    async with AsyncSqliteSaver.from_conn_string(str(checkpoints)) as saver:
-        saver.serde = JsonPlusSerializer(allowed_msgpack_modules=_contract())
-        graph = _wire().compile(checkpointer=saver)
+    begun = checkpoints.exists()
+    async with _saver(checkpoints) as saver:
+        graph = _graph().copy({"checkpointer": saver})
         config = RunnableConfig(configurable={"thread_id": initial["run_id"]}, recursion_limit=1000)
-        before = await graph.aget_state(config)
+        goes_on = begun and bool((await graph.aget_state(config)).next)
         final = await graph.ainvoke(
-            None if before.next else initial,
+            None if goes_on else initial,
             config,
             context=runtime,
             durability="sync",
@@ -60,14 +66,43 @@ async def run_graph(checkpoints: Path, initial: AgentState, runtime: Runtime) ->
 
 
 async def interrupted_question(checkpoints: Path, run_id: str) -> AgentState | None:
-    """The state in which a run was interrupted, None when it has no checkpoint."""
+    """The state in which a run was interrupted, None when it has no checkpoint or a damaged one, which is removed."""
     if not checkpoints.is_file():
         return None
-    async with AsyncSqliteSaver.from_conn_string(str(checkpoints)) as saver:
-        saver.serde = JsonPlusSerializer(allowed_msgpack_modules=_contract())
-        graph = _wire().compile(checkpointer=saver)
-        snapshot = await graph.aget_state({"configurable": {"thread_id": run_id}})
+    try:
+        async with _saver(checkpoints) as saver:
+            graph = _graph().copy({"checkpointer": saver})
+            snapshot = await graph.aget_state({"configurable": {"thread_id": run_id}})
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise
+        remove(checkpoints)
+        return None
     return cast(AgentState, snapshot.values) if snapshot.values else None
+
+
+@asynccontextmanager
+async def _saver(checkpoints: Path) -> AsyncIterator[AsyncSqliteSaver]:
+    """The checkpoints of a run.
+
+    A process that is killed loses nothing that it has written, so nothing is forced to the disk, which would take half
+    as long as a question without its model. What goes with the power of the machine may be damaged, and starts again.
+    """
+    async with AsyncSqliteSaver.from_conn_string(str(checkpoints)) as saver:
+        await saver.conn.execute("PRAGMA synchronous=OFF")
+        saver.serde = _serializer()
+        yield saver
+
+
+@cache
+def _serializer() -> JsonPlusSerializer:
+    return JsonPlusSerializer(allowed_msgpack_modules=_contract())
+
+
+@cache
+def _graph() -> CompiledStateGraph[AgentState, Runtime, AgentState, AgentState]:
+    """The graph, compiled once: a run takes a copy with checkpoints of its own."""
+    return _wire().compile()
 
 
 def _wire() -> StateGraph[AgentState, Runtime, AgentState, AgentState]:

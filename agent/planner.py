@@ -11,6 +11,7 @@ from agent.models.calls import ModelCalls
 from agent.question import Question, question_body
 from agent.replanning import Situation, next_steps
 from agent.settings import AgentSettings
+from agent.transcription import named_pages
 from agent.types import AnswerType, Plan, PlanStep, Task
 from retrieval.types import Frozen, PageRef
 from tools.base import ToolRetry
@@ -23,6 +24,10 @@ POOL = "evidence_retriever"
 """The tool that looks things up in the evidence pool."""
 
 _UNCAPPED = 12
+_WHOLE: tuple[Task, ...] = ("ocr", "translation")
+"""Tasks that are about the text of a page, not about something in it."""
+_CLASSICAL: tuple[Task, ...] = ("translation", "knowledge_qa", "linguistic_qa")
+"""Tasks of classical pages that are told by their words."""
 
 _CRITERIA: dict[AnswerType, str] = {
     "number": "the number stands in the cited evidence",
@@ -91,10 +96,12 @@ class RulePlanner:
 
     async def plan(self, request: PlanRequest, task: Task) -> Plan:
         """One search for the question and one for each part of it, as far as the budget allows, then reading."""
-        question, hints, budget = request.question, request.hints, request.budget
-        extra = background_steps(task, pooled=request.pooled)
+        question, budget = request.question, request.budget
+        extra = background_steps(task, pooled=request.pooled, chinese=request.chinese)
+        given = self._given(request, task)
+        whole = task in _WHOLE and len(given) > 0
         cap = _UNCAPPED if budget.tool_calls is None else budget.tool_calls
-        room = max(cap - (4 if hints.pages else 3) - len(extra), 0)
+        room = max(cap - (4 if given else 3) - len(extra), 0)
         parts = [part for part in (*question.sub_questions, *question.phrases) if part != question.text][: min(room, 2)]
         steps = [
             PlanStep(
@@ -102,16 +109,14 @@ class RulePlanner:
                 arguments={"query": query, "k": self._settings.retrieved_pages},
                 why="pages about the question" if query == question.text else "pages about a part of the question",
             )
-            for query in (question.text, *parts)
+            for query in (() if whole else (question.text, *parts))
         ]
-        if hints.pages:
-            pages = [ref.model_dump() for ref in hints.pages]
-            steps.append(PlanStep(tool="page_reader", arguments={"pages": pages}, why="the pages that were given"))
-        steps.append(
-            PlanStep(
-                tool="page_reader", arguments={"top": self._settings.read_pages}, why="read the best pages", stage=1
-            )
-        )
+        if given:
+            pages = [ref.model_dump() for ref in given]
+            steps.append(PlanStep(tool="page_reader", arguments={"pages": pages}, why="the pages that are meant"))
+        if not whole:
+            top = {"top": self._settings.read_pages}
+            steps.append(PlanStep(tool="page_reader", arguments=top, why="read the best pages", stage=1))
         steps += extra if len(steps) + len(extra) < cap else ()
         steps.append(PlanStep(tool=GROUNDING, arguments={"quotes": []}, why="place what is quoted", stage=4))
         return Plan(
@@ -124,22 +129,47 @@ class RulePlanner:
             origin=self.name,
         )
 
+    def _given(self, request: PlanRequest, task: Task) -> tuple[PageRef, ...]:
+        """The pages that are read whatever a search finds: those of the caller, those that a question about the text of
+        a page names, and all of a few pages of a classical text, whose words a question need not share.
+        """
+        if request.hints.pages or task == "document_qa":
+            return request.hints.pages
+        lengths = [pages for _, pages in request.documents]
+        if task in _WHOLE and (named := named_pages(request.question)):
+            places = [
+                (doc, length, n if n > 0 else length + 1 + n) for doc, length in self._lengths(request) for n in named
+            ]
+            return tuple(PageRef(doc_id=doc, page=n) for doc, length, n in places if 1 <= n <= length)[:50]
+        if sum(lengths) > self._settings.read_pages:
+            return ()
+        return tuple(
+            PageRef(doc_id=doc, page=n) for doc, length in self._lengths(request) for n in range(1, length + 1)
+        )
+
+    def _lengths(self, request: PlanRequest) -> list[tuple[str, int]]:
+        return [(doc_id, pages) for doc_id, (_, pages) in zip(request.doc_ids, request.documents, strict=True)]
+
     async def replan(self, situation: Situation) -> tuple[PlanStep, ...]:
         """Looser queries and more pages than the time before."""
         return next_steps(question_body(situation.question.text), situation, self._settings)
 
 
-def background_steps(task: Task, *, pooled: bool) -> tuple[PlanStep, ...]:
-    """What a knowledge question needs besides pages: their terms, and what the evidence pool has on these.
+def background_steps(task: Task, *, pooled: bool, chinese: bool) -> tuple[PlanStep, ...]:
+    """What a classical question needs besides pages: their simplified text; and for a knowledge question their terms,
+    with what the evidence pool has on these.
 
     Their arguments are filled in when they run: the text is that of the pages that were read by then.
     """
-    if task != "knowledge_qa" or not pooled:
-        return ()
-    return (
-        PlanStep(tool="term_extractor", arguments={"text": ""}, why="what the pages speak of", stage=2),
-        PlanStep(tool=POOL, arguments={}, why="what the evidence pool has on it", stage=3),
-    )
+    steps = []
+    if chinese and task in _CLASSICAL:
+        steps.append(PlanStep(tool="char_normalizer", arguments={"text": ""}, why="simplified characters", stage=2))
+    if task == "knowledge_qa" and pooled:
+        steps += [
+            PlanStep(tool="term_extractor", arguments={"text": ""}, why="what the pages speak of", stage=2),
+            PlanStep(tool=POOL, arguments={}, why="what the evidence pool has on it", stage=3),
+        ]
+    return tuple(steps)
 
 
 def task_of(question: Question) -> Task:

@@ -18,6 +18,8 @@ VALID = 0.7
 """Share of the answer's characters that must stand on the page, in its order. Readers differ on worn characters."""
 COMPLETE = 0.8
 """Share of the page's characters that must stand in the answer. Seals and fore-edges may be left out."""
+_SEEN_ONLY = 0.3
+"""Confidence in a transcription that nothing else can confirm."""
 
 
 def transcript_claims(
@@ -39,6 +41,8 @@ def transcript_claims(
     ids = tuple(fact.id for fact in facts)
     which = ", ".join(str(page.ref.page) for page in pages) or "?"
     chinese = question.language == "zh"
+    if not there and ids and draft.origin == "model":
+        return _seen_only(question, draft, ids)
     valid_reason = f"{valid:.0%} of its characters stand on the page, in the page's order"
     if not there:
         valid_reason = "no text was read on the page that it could be compared with"
@@ -52,6 +56,14 @@ def transcript_claims(
         _claim("c1", texts[0], valid if valid >= VALID and ids else None, trust, (valid_reason, ids)),
         _claim("c2", texts[1], complete if complete >= COMPLETE and ids else None, trust, (complete_reason, ids)),
     )
+
+
+def _seen_only(question: Question, draft: Draft, ids: tuple[str, ...]) -> tuple[Claim, ...]:
+    """A model's transcription of a page on which OCR found nothing: it is valid, and can be compared with nothing."""
+    chinese = question.language == "zh"
+    text = "所录文字是页面上的文字" if chinese else "the transcription is what stands on the page"
+    claim = _claim("c1", text, _SEEN_ONLY, 1.0, ("only the model could read the page", ids))
+    return (claim,) if _letters(draft.answer or "") else (_claim("c1", text, None, 1.0, ("it has no letters", ids)),)
 
 
 def _claim(name: str, text: str, share: float | None, trust: float, why: tuple[str, tuple[str, ...]]) -> Claim:

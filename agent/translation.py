@@ -27,7 +27,7 @@ async def untranslated(request: Request) -> Draft:
     """
     found = await asyncio.to_thread(_passage, request)
     if found is None:
-        return Draft(answer=None, candidate=None, reason=f"{NO_MODEL}. No passage to translate was found either")
+        return Draft(answer=None, candidate=None, reason=f"{NO_MODEL}. No passage was found either", final=True)
     page, lines = found
     rows = [row for row in page_rows(page) if set(lines) & set(row)]
     original = "\n".join(row_text(page, tuple(i for i in row if i in lines)) for row in rows)
@@ -44,6 +44,7 @@ async def untranslated(request: Request) -> Draft:
         statements=(where.format("".join(original.split("\n")) if page.writing == "vertical" else original),),
         coverage=1.0,
         reason=NO_MODEL,
+        final=True,
         confidence=0.0,
     )
 
