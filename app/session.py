@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from agent.loop import run
 from agent.models.types import ModelFailed
@@ -21,8 +21,17 @@ from retrieval.types import Document, PageRef, Scope
 if TYPE_CHECKING:
     from agent.baselines import Baseline, BaselineAgent
     from agent.build import Agent, Part
+    from agent.models.client import ModelClient
 
     A = TypeVar("A", Agent, BaselineAgent)
+
+
+@runtime_checkable
+class _Connected(Protocol):
+    """A model that holds connections."""
+
+    async def aclose(self) -> None:
+        """Close them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ class Session:
     collection: Collection
     profile: Profile
     progress: TerminalProgress
+    clients: list[ModelClient] = field(default_factory=list)
+    """The models that were opened; they are closed with the session."""
 
     def agent(self, choice: AgentChoice | None = None) -> Agent | BaselineAgent:
         """An agent over the collection, or a baseline. InputError when its model or its pool can't be used."""
@@ -78,16 +89,27 @@ class Session:
 
         A server that isn't there is said at once; one that is there, and is busy or still loading, is waited for.
         """
-        if agent.client is not None and self.profile.model.kind != "none":
-            try:
-                run(agent.client.model.capabilities())
-            except ModelFailed as error:
-                from agent.models.failures import Refused
+        if agent.client is None:
+            return agent
+        self.clients.append(agent.client)
+        try:
+            run(agent.client.model.capabilities())
+        except ModelFailed as error:
+            from agent.models.failures import Refused
 
-                if not (isinstance(error, Refused) and error.retry):
-                    raise
+            if not (isinstance(error, Refused) and error.retry):
+                raise
             run(agent.client.capabilities())
         return agent
+
+    def close(self) -> None:
+        """Close the connections to models, the replies kept of them, and the collection."""
+        for client in self.clients:
+            if isinstance(client.model, _Connected):
+                run(client.model.aclose())
+            if client.cache is not None:
+                client.cache.close()
+        self.collection.close()
 
     @property
     def together(self) -> int:
@@ -181,8 +203,6 @@ def opened(
             f"the collection {shown(collection)} can't be opened ({error.strerror})",
             remedy="choose another --collection",
         ) from error
-    try:
-        with TerminalProgress() as progress:
-            yield Session(held, settings, progress)
-    finally:
-        held.close()
+    progress = TerminalProgress()
+    with closing(Session(held, settings, progress)) as session, progress:
+        yield session

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from app.cli import main
+
+sys.path.append(str(Path(__file__).parents[1] / "agent"))  # the loopback server that stands for a model's
+from fake_server import FakeServer, Replies
 
 PROFILE = """
 name: quick
@@ -53,3 +58,14 @@ def docsage(
         return Result(code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., FakeServer]]:
+    """Starts a loopback server: `serve(replies, **options)` of `FakeServer`; it stops with the test."""
+    with ExitStack() as running:
+
+        def start(replies: Replies = (), **options: Any) -> FakeServer:
+            return running.enter_context(FakeServer(replies, **options))
+
+        yield start
