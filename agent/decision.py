@@ -47,6 +47,8 @@ def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
                 stop_reason="budget" if confidence >= needed.support else "tentative",
                 why=f"{ended}; the best answer so far has confidence {share}",
             )
+    if draft.final and why:
+        return Decision(outcome="abstain", stop_reason="abstained", why=why)
     return Decision(outcome="abstain", stop_reason="abstained", why=f"{why} ({ended})" if why else ended)
 
 

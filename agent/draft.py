@@ -30,8 +30,8 @@ class Draft(Frozen):
     """An answer that is not verified yet. `answer` is None when the pages don't support one; `candidate` says what came
     nearest. `statements[i]` is the sentence that `quotes[i]` supports. `coverage` is the weighted share of the question
     that the quotes meet; `missing` are the terms that stand nowhere near them. `confidence` is the probability that the
-    answer is right; None where its writer can't tell. `origin` says who wrote it, and why not somebody else; with `final`
-    no further evidence could change it.
+    answer is right; None where its writer can't tell. `origin` says who wrote it, and why not somebody else. A `final`
+    draft is one that no further evidence could change.
     """
 
     answer: str | None
