@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Protocol, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime as LangGraphRuntime
@@ -52,7 +53,7 @@ async def run_graph(checkpoints: Path, initial: AgentState, runtime: Runtime) ->
     """
     checkpoints.parent.mkdir(parents=True, exist_ok=True)
     begun = checkpoints.exists()
-    async with _saver(checkpoints) as saver:
+    with _saver(checkpoints) as saver:
         graph = _graph().copy({"checkpointer": saver})
         config = RunnableConfig(configurable={"thread_id": initial["run_id"]}, recursion_limit=1000)
         goes_on = begun and bool((await graph.aget_state(config)).next)
@@ -70,7 +71,7 @@ async def interrupted_question(checkpoints: Path, run_id: str) -> AgentState | N
     if not checkpoints.is_file():
         return None
     try:
-        async with _saver(checkpoints) as saver:
+        with _saver(checkpoints) as saver:
             graph = _graph().copy({"checkpointer": saver})
             snapshot = await graph.aget_state({"configurable": {"thread_id": run_id}})
     except sqlite3.DatabaseError as error:
@@ -81,17 +82,37 @@ async def interrupted_question(checkpoints: Path, run_id: str) -> AgentState | N
     return cast(AgentState, snapshot.values) if snapshot.values else None
 
 
-@asynccontextmanager
-async def _saver(checkpoints: Path) -> AsyncIterator[AsyncSqliteSaver]:
-    """The checkpoints of a run.
+class _Checkpoints(SqliteSaver):
+    """Checkpoints that the event loop writes itself, which takes a twentieth of handing each write to a thread.
 
-    A process that is killed loses nothing that it has written, so nothing is forced to the disk, which would take half
-    as long as a question without its model. What goes with the power of the machine may be damaged, and starts again.
+    A process that is killed loses nothing that it has written, so nothing is forced to the disk, which would take
+    longer than all else in a question but its model. What a loss of power damages starts again.
     """
-    async with AsyncSqliteSaver.from_conn_string(str(checkpoints)) as saver:
-        await saver.conn.execute("PRAGMA synchronous=OFF")
-        saver.serde = _serializer()
-        yield saver
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return self.get_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        self.put_writes(config, writes, task_id, task_path)
+
+
+@contextmanager
+def _saver(checkpoints: Path) -> Iterator[_Checkpoints]:
+    """The checkpoints of a run; a file that SQLite can't use is a sqlite3.DatabaseError."""
+    with closing(sqlite3.connect(checkpoints, check_same_thread=False)) as connection:
+        connection.execute("PRAGMA synchronous=OFF")
+        yield _Checkpoints(connection, serde=_serializer())
 
 
 @cache

@@ -99,7 +99,7 @@ class RulePlanner:
         question, budget = request.question, request.budget
         extra = background_steps(task, pooled=request.pooled, chinese=request.chinese)
         given = self._given(request, task)
-        whole = task in _WHOLE and len(given) > 0
+        whole = len(given) == sum(pages for _, pages in request.documents) or (task in _WHOLE and len(given) > 0)
         cap = _UNCAPPED if budget.tool_calls is None else budget.tool_calls
         room = max(cap - (4 if given else 3) - len(extra), 0)
         parts = [part for part in (*question.sub_questions, *question.phrases) if part != question.text][: min(room, 2)]
@@ -109,7 +109,7 @@ class RulePlanner:
                 arguments={"query": query, "k": self._settings.retrieved_pages},
                 why="pages about the question" if query == question.text else "pages about a part of the question",
             )
-            for query in (() if whole else (question.text, *parts))
+            for query in (() if task in _WHOLE and given else (question.text, *parts))
         ]
         if given:
             pages = [ref.model_dump() for ref in given]

@@ -13,6 +13,7 @@ from agent.models.calls import ModelCalls
 from agent.question import Question
 from agent.settings import TaskSettings
 from agent.transcript_check import transcript_claims
+from agent.translation_check import translation_claims
 from agent.types import Claim, EvidenceReport, Fact, Task
 from retrieval.types import Frozen, Page
 from tools.types import Evidence
@@ -65,6 +66,9 @@ class RuleVerifier:
         answer = case.draft.answer
         if answer is None:
             return Verification(claims=(), report=report_on(case, ()))
+        if case.task == "translation":
+            translated = translation_claims(case.question, case.draft, case.facts)
+            return Verification(claims=translated, report=report_on(case, translated))
         if case.draft.way == "transcription":
             checked = transcript_claims(case.question, case.draft, case.facts, case.pages)
             return Verification(claims=checked, report=report_on(case, checked))

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from langchain_core.utils.json import parse_json_markdown
@@ -174,7 +175,13 @@ def schema_of(record: type[BaseModel], choices: Mapping[str, Sequence[str]]) -> 
     """The JSON schema of a record as servers enforce it: every field is required, none may be added, and a field of
     `choices` holds one of these words, or a list of them.
     """
-    return _closed(record.model_json_schema(), choices)
+    return _closed(_json_schema(record), choices)
+
+
+@cache
+def _json_schema(record: type[BaseModel]) -> dict[str, Any]:
+    """The schema as pydantic has it, which takes it a millisecond or two to say. It is not to be changed."""
+    return record.model_json_schema()
 
 
 def _closed(schema: dict[str, Any], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -276,10 +276,10 @@ def _steps(replies: Sequence[StepReply], doc_ids: Sequence[str], settings: Agent
 
 def _completed(steps: Sequence[PlanStep], fixed: Plan, cap: int) -> tuple[PlanStep, ...]:
     """The steps with those of the rules that no plan may lack: a search for the question as it stands, reading the best
-    pages, placing quotes. Words that a weak model makes up then cost nothing but themselves.
+    pages, what the task needs besides, placing quotes. Words that a weak model makes up then cost only themselves.
     """
-    always = [step for step in fixed.steps if step.tool in ("page_reader", GROUNDING)]
-    first = [step for step in fixed.steps if step.tool == "page_retriever"][:1]
-    new = [step for step in steps if step.arguments not in [own.arguments for own in first]]
-    room = cap - len(always) - len(first)
-    return tuple(sorted([*first, *new[: max(room, 0)], *always], key=lambda step: step.stage))
+    searches = [step for step in fixed.steps if step.tool == "page_retriever"][:1]
+    always = [*searches, *(step for step in fixed.steps if step.tool != "page_retriever")]
+    known = [(step.tool, step.arguments) for step in always]
+    new = [step for step in steps if (step.tool, step.arguments) not in known]
+    return tuple(sorted([*always, *new[: max(cap - len(always), 0)]], key=lambda step: step.stage))

@@ -130,7 +130,7 @@ def _prompt(case: Case, claim: Claim, evidence: str) -> Prompt:
     question = case.question
     if case.task == "translation":
         system, user, version = render(
-            "verify", "translation", question.language, evidence=fenced(evidence), claim=fenced(claim.text)
+            "verify", "translation", question.language, evidence=fenced(evidence), claim=fenced(case.draft.answer or "")
         )
     else:
         short = question.answer_type != "text"
@@ -242,6 +242,8 @@ def _by_rules_alone(claim: Claim, reason: str) -> Claim:
 
 def _translation(claim: Claim, reply: VerdictReply, original: str) -> Claim:
     """A translation: faults must be shown by words of the original."""
+    if claim.verdict != "supported":
+        return claim
     shown = len(_folded(reply.quote)) >= _LEAST_QUOTE and _folded(reply.quote) in _folded(original)
     if reply.verdict == "supported" or not shown:
         sure = reply.verdict == "supported"
