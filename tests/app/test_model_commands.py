@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,14 @@ def _bench(folder: Path, pdf: Path) -> Path:
 def test_a_server_that_isnt_there_is_one_line_at_once(
     docsage, served: Path, english_pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
-    async def wait(_: float) -> None:
-        raise AssertionError("nothing is waited for")
+    waited = []
+    sleep = asyncio.sleep
 
-    monkeypatch.setattr("tenacity.asyncio._portable_async_sleep", wait)
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("asyncio.sleep", wait)
     monkeypatch.setenv("DOCSAGE_BASE_URL", url)
     (tmp_path / "q.txt").write_text(f"{QUESTION}\nWho planted them?\n")
     bench = _bench(tmp_path, english_pdf)
@@ -138,6 +143,7 @@ def test_a_server_that_isnt_there_is_one_line_at_once(
         assert (result.code, result.out) == (2, "")
         (line,) = result.err.splitlines()
         assert "DOCSAGE_BASE_URL" in line
+    assert not any(waited)
 
 
 def test_a_server_that_is_busy_is_waited_for(docsage, serve, english_pdf: Path, tmp_path: Path, monkeypatch) -> None:
