@@ -39,7 +39,7 @@ def remove_answered(root: Path, question: str, scope: Scope) -> None:
     A run of the same question that is still going on in another process ends all the same, but can't be interrupted.
     """
     for checkpoint in _all(root):
-        if begun_with(root / "traces" / f"{checkpoint.stem}.jsonl") == (question, scope):
+        if begun_with(root / "traces" / f"{checkpoint.stem}.jsonl", question, scope):
             remove(checkpoint)
 
 

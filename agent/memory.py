@@ -1,4 +1,4 @@
-"""Pages as one run sees them: each is loaded once."""
+"""Documents and pages as one run sees them: each is loaded once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class PagesOnce:
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
+        self._documents: dict[str, Document] = {}
         self._read: dict[PageRef, Page] = {}
         self._laid_out: dict[PageRef, Page] = {}
 
@@ -22,7 +23,9 @@ class PagesOnce:
 
     def document(self, doc_id: str) -> Document:
         """The document of this content hash."""
-        return self._pages.document(doc_id)
+        if doc_id not in self._documents:
+            self._documents[doc_id] = self._pages.document(doc_id)
+        return self._documents[doc_id]
 
     def page(self, ref: PageRef) -> Page:
         """A page as read, with fast blocks."""

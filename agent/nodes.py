@@ -115,7 +115,7 @@ def _plan_request(state: AgentState, runtime: Runtime, calls: ModelCalls) -> Pla
 def _hold_chinese(pages: Pages, documents: Sequence[Document]) -> bool:
     """Whether the first pages of the first documents hold Chinese text."""
     first = [PageRef(doc_id=d.doc_id, page=n) for d in documents[:_LOOKED_AT] for n in range(1, min(d.pages, 2) + 1)]
-    return any(is_chinese(pages.page(ref).text) for ref in first)
+    return any(not (text := pages.page(ref).text).isascii() and is_chinese(text) for ref in first)
 
 
 async def _replan(state: AgentState, runtime: Runtime) -> AgentState:

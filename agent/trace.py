@@ -173,15 +173,19 @@ def trajectory_of(events: list[Event]) -> Trajectory | None:
     return None if final is None else Trajectory.model_validate(final.data["trajectory"])
 
 
-def begun_with(path: Path) -> tuple[str, Scope] | None:
-    """The question and the scope that a run was started with; None when its trace doesn't say."""
+def begun_with(path: Path, question: str, scope: Scope) -> bool:
+    """Whether a run was started with a question over a scope; False when its trace doesn't say."""
     if not path.is_file():
-        return None
+        return False
     try:
-        data = _event(next(_lines(path))).data
-        return str(data["question"]), Scope(doc_ids=tuple(data["scope"]))
+        line = next(_lines(path))
+        # Of many runs at the same time each one asks this of all others, and most ask something else.
+        if orjson.dumps(question) not in line:
+            return False
+        data = _event(line).data
+        return (data["question"], Scope(doc_ids=tuple(data["scope"]))) == (question, scope)
     except (StopIteration, ValueError, TypeError, KeyError):
-        return None
+        return False
 
 
 def _newest(root: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
 _PICTURE_TOKENS = 1200
 _SHOWN = 8000
+_WIDE = re.compile(r"[^\u0000-\u2e7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ def estimated_tokens(prompt: Prompt) -> int:
 
 def text_tokens(text: str) -> int:
     """About how many tokens a text takes."""
-    wide = sum(char > "\u2e7f" for char in text)
+    wide = 0 if text.isascii() else len(_WIDE.findall(text))
     return wide + (len(text) - wide + 3) // 4
 
 
