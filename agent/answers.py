@@ -41,9 +41,10 @@ _SURNAMES = (
 _BEARER = re.compile(rf"([{_SURNAMES}][\u3400-\u9fff]{{1,2}}?)(?:担任|出任|[为是任])")
 _REFERRING = re.compile(r"(?:figures?|fig|tables?|sections?|appendix|pages?|chapters?|notes?|items?|the)\b", re.I)
 _DENIAL = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|without|cannot|can't|isn't|aren't|wasn't|doesn't|don't|didn't|won't)\b|不|没有|沒有|未|无|無|非",
+    r"\b(?:not|no|never|none|neither|nor|without|cannot|can't|isn't|aren't|wasn't|doesn't|don't|didn't|won't)\b|(?<![岂豈])不(?!亦)|没有|沒有|未|无|無|非",
     re.I,
 )
+"""What negates; a rhetorical question ("不亦樂乎", "豈不美哉") affirms."""
 _MEASURE = re.compile(
     r"[餘余多]?(?:[万萬亿億]?[元人個个條条種种次位名座所家卷首篇畝亩兩两步丈尺寸里斤石匹戶户口歲岁年月日天回件册本页枚间間層层]|小时|分钟|公里|平方米)?"
 )

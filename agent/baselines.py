@@ -35,7 +35,9 @@ _PROMPT_TOKENS = 500
 _PICTURE_TOKENS = 1200
 _LEAST_TEXT = 100
 """Tokens of a page's text below which a part of it isn't worth showing."""
-_NO_ANSWER = re.compile(r"(?:not answerable|unanswerable|无法回答|無法回答|不可回答)[\s.。!！]*", re.IGNORECASE)
+_NO_ANSWER = re.compile(
+    r"(?:not answerable|unanswerable|无法回答|無法回答|不可回答)(?:[.。,，:：;；!！\s].*)?", re.IGNORECASE | re.DOTALL
+)
 
 
 class Citation(BaseModel):

@@ -129,13 +129,13 @@ class ModelPlanner:
         if asked.value is None:
             return fixed.model_copy(update={"origin": f"rules: {asked.reason}"})
         reply = asked.value
-        steps = _steps(reply.steps, request.doc_ids, self._settings)
+        steps = _completed(_steps(reply.steps, request.doc_ids, self._settings), fixed, cap)
         return Plan(
             task=task,
             answer_type=question.answer_type,
             sub_questions=tuple(reply.sub_questions[:6]) or question.sub_questions,
             grounding=("page", "pool") if any(step.tool == POOL for step in steps) else ("page",),
-            steps=_completed(steps, fixed, cap),
+            steps=steps,
             criteria=(*criteria_of(question), *(text for text in reply.criteria[:6] if text.strip())),
             origin="model, repaired" if asked.repaired else "model",
         )
