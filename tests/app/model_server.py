@@ -7,16 +7,20 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from fake_server import Answer, Received
 
+from agent.models.types import Role
+from agent.prompts import prompt_file
+
 ROLES = {
-    "plan how to find": "plan",
-    "answer questions from the pages": "answer",
-    "check whether evidence": "verify",
-    "answer questions about documents": "direct",
-    "transcribe page images": "read",
+    words.system.strip(): role
+    for role in get_args(Role)
+    if role != "probe"
+    for languages in prompt_file(role).variants.values()
+    for words in languages.values()
+    if words.system
 }
 TREES = "The orchard at Linden Hill holds 312 apple trees."
 
@@ -58,8 +62,8 @@ class ModelServer:
 
 def role_of(request: Received) -> str:
     """The role that a request speaks for, by its system text; "probe" for what tries a server out."""
-    system = json.dumps([m["content"] for m in request.body["messages"] if m["role"] == "system"])
-    return next((role for words, role in ROLES.items() if words in system), "probe")
+    said = next((message["content"] for message in request.body["messages"] if message["role"] == "system"), "")
+    return ROLES.get(said if isinstance(said, str) else said[0]["text"], "probe")
 
 
 def piece(prompt: str, text: str) -> str:
