@@ -9,14 +9,16 @@ from decimal import Decimal
 
 from agent.answers import denied
 from agent.calculation.formulas import constants_of
-from agent.matching import terms
+from agent.matching import is_chinese, terms
 from agent.question import Question
 from agent.types import Fact, Verdict
-from agent.values import Value, values, years
+from agent.values import Value, figurative, values, years
 from tools.types import Evidence
 
 _WORDS = 0.6
 _UNIT = 2
+_PROSE = 20
+"""From so many characters on a claim is running text, in which a Chinese number may be a manner of speaking."""
 _NAME = re.compile(r"\b[A-Z][\w&’'-]+(?:\s+[A-Z][\w&’'-]+)*")
 _YES = re.compile(r"^(?:yes|是|对)[.。]?$", re.IGNORECASE)
 _NO = re.compile(r"^(?:no|否|不是)[.。]?$", re.IGNORECASE)
@@ -89,7 +91,10 @@ def _check_calculation(question: Question, claim: str, evidence: str, calculatio
 def _wrong_value(claim: str, evidence: str) -> Check | None:
     """A value of the claim that the evidence doesn't have: contradicted when it has another of the same kind."""
     there = values(evidence)
+    prose = len(claim) > _PROSE and is_chinese(claim)
     for value in values(claim):
+        if prose and figurative(value):
+            continue
         if any(value.same(other) for other in there):
             continue
         rivals = [other.text for other in there if _comparable(value, other)]

@@ -10,7 +10,7 @@ from rapidfuzz.fuzz import ratio
 from agent.draft import Draft
 from agent.question import Question
 from agent.types import Claim, Fact
-from agent.values import values
+from agent.values import figurative, values
 from tools.characters import normalize
 
 _SHORTEST, _LONGEST = 0.6, 8.0
@@ -49,7 +49,7 @@ def _problem(source: str, target: str, original: str, answer: str) -> str:
         return f"it is {share:.1f} times as long as the original"
     if len(source) >= _LEAST and ratio(source, target) >= _SAME:
         return "it is the original again"
-    wanted = [value for value in values(original) if value.kind != "number" or len(value.text) > 1]
+    wanted = [value for value in values(original) if not figurative(value)]
     there = values(answer)
     kept = sum(any(value.same(other) for other in there) or value.text in answer for value in wanted)
     if wanted and kept < _NUMBERS * len(wanted):

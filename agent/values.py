@@ -111,6 +111,16 @@ def values(text: str) -> tuple[Value, ...]:
 
 
 @lru_cache(maxsize=20_000)
+def figurative(value: Value) -> bool:
+    """Whether a number in Chinese words may be a manner of speaking ("千万", "百里", "五五") in running text.
+
+    Digits, dates, and numbers of a digit and a power ("三百二十") are meant as numbers.
+    """
+    if value.kind != "number" or any(char.isdigit() and char.isascii() for char in value.text):
+        return False
+    return not (re.search("[一二三四五六七八九]", value.text) and re.search("[十百千万萬亿億]", value.text))
+
+
 def years(text: str) -> tuple[str, ...]:
     """The years that a text names, four digits each, without repeats ("FY21" is 2021)."""
     found = [str(value.day[0]) for value in values(text) if value.kind in ("date", "year") and value.day[0]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from agent.draft import Request, quote_of
 from agent.matching import is_chinese, terms
@@ -15,10 +16,12 @@ from agent.roles.replies import AnswerReply, FactReply, SeenFactReply, Translati
 from agent.statements import state
 from agent.values import values
 from retrieval.types import BBox
+from tools.characters import normalize
 from tools.regions import Quote
 
 _MOST_QUOTES = 50
 _SHARED = 0.3
+_LONG = 8
 _MEETS = 0.5
 """How much of the question a piece must meet so that an answer is sought in it."""
 _IDS = re.compile(r"\s*[\[(（【](?:(?:S|P|K)\s*\d+[,;、\s]*)+[\])）】]|\s*\[page=[^\]]*\](?:\])?")
@@ -62,11 +65,10 @@ def cited(shown: Shown, reply: AnswerReply, answer: str) -> list[Cited]:
         if not pieces and text and (quote := _seen(shown, fact)) is not None:
             found.setdefault((quote.page, str(quote.box)), (quote, text, None))
     stands = any(_stands(quote.text, answer) for quote, _, _ in found.values())
-    if answer and not reply.calculation and not stands and (item := _standing(shown.exhibits, answer)) is not None:
+    for item in _standing(shown.exhibits, answer) if answer and not reply.calculation and not stands else ():
         # Small models leave ids out or name others. Where the answer stands word for word, its piece is what they mean.
-        found.setdefault(
-            (item.unit.page, item.unit.lines), (quote_of(item.unit, item, answer), state(question, item.unit), item)
-        )
+        key = (item.unit.page, item.unit.lines)
+        found.setdefault(key, (quote_of(item.unit, item, answer), state(question, item.unit), item))
     return list(found.values())[:_MOST_QUOTES]
 
 
@@ -123,13 +125,35 @@ def box_of(numbers: Sequence[float] | None) -> BBox | None:
     return BBox(x1=x1, y1=y1, x2=x2, y2=y2) if x1 < x2 and y1 < y2 else None
 
 
-def _standing(shown: Exhibits, answer: str) -> Scored | None:
-    """The best piece in which an answer stands, of those that meet the question; a lone digit stands anywhere."""
+def _standing(shown: Exhibits, answer: str) -> list[Scored]:
+    """The best piece in which an answer stands, of those that meet the question; a lone digit stands anywhere.
+
+    A long answer is sought in all pieces, also across several that follow each other, such as columns.
+    """
     if len(answer.strip()) < 2:
-        return None
+        return []
     near = [item for item in shown.pieces.values() if item.coverage >= _MEETS]
-    found = [item for item in near if _stands(item.unit.text, answer)]
-    return max(found, key=lambda item: item.score, default=None)
+    if found := [item for item in near if _stands(item.unit.text, answer)]:
+        return [max(found, key=lambda item: item.score)]
+    return _running_over(list(shown.pieces.values()), _letters(answer)) if len(_letters(answer)) >= _LONG else []
+
+
+def _running_over(pieces: Sequence[Scored], wanted: str) -> list[Scored]:
+    """The pieces of one page that a text runs over; none when it stands nowhere."""
+    for page in dict.fromkeys(item.unit.page for item in pieces):
+        items = [item for item in pieces if item.unit.page == page]
+        texts = [_letters(item.unit.text) for item in items]
+        at = "".join(texts).find(wanted)
+        if at >= 0:
+            ends = list(accumulate(map(len, texts)))
+            spans = zip(items, ends, texts, strict=True)
+            return [item for item, end, text in spans if end > at and end - len(text) < at + len(wanted)]
+    return []
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of a text, case, width and Chinese script aside."""
+    return "".join(char for char in normalize(text).text.lower() if char.isalnum())
 
 
 def _stands(text: str, answer: str) -> bool:

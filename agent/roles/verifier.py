@@ -14,7 +14,7 @@ from agent.matching import terms
 from agent.models.types import Picture, Prompt
 from agent.prompts import fenced, render
 from agent.types import Claim, Verdict
-from agent.values import values
+from agent.values import figurative, values
 from agent.verifier import Case, RuleVerifier, Verification, report_on
 from tools.characters import normalize
 from tools.types import Evidence
@@ -100,10 +100,16 @@ class ModelVerifier:
 
 
 def _cited(case: Case) -> list[Evidence]:
-    """The evidence that the facts cite, in their order."""
+    """The evidence that the facts cite, in their order; for a knowledge question, background from the pool after it.
+
+    An answer rests on the page, but what it explains may stand in the background.
+    """
     wanted = dict.fromkeys(evidence_id for fact in case.facts for evidence_id in fact.evidence_ids)
     by_id = {item.id: item for item in case.evidence}
-    return [by_id[evidence_id] for evidence_id in wanted if evidence_id in by_id]
+    cited = [by_id[evidence_id] for evidence_id in wanted if evidence_id in by_id]
+    if case.task != "knowledge_qa" or not cited:
+        return cited
+    return [*cited, *(item for item in case.evidence if item.kind == "snippet")]
 
 
 def _shown(cited: Sequence[Evidence]) -> str:
@@ -111,6 +117,9 @@ def _shown(cited: Sequence[Evidence]) -> str:
     lines = []
     for item in cited:
         text = item.context if item.match_basis == "vision" else item.text
+        if item.kind == "snippet":
+            lines.append(f"- (background) {text}")
+            continue
         context = f"({item.context}) " if item.context and item.match_basis != "vision" else ""
         if text:
             lines.append(f"- {context}{text}")
@@ -178,7 +187,8 @@ def _beside_the_point(case: Case, claim: str, quote: str) -> str:
     question = case.question
     if question.answer_type == "yes_no" or case.draft.calculation is not None:
         return ""
-    claimed = [value for value in values(claim) if not any(value.same(given) for given in values(question.text))]
+    given = values(question.text)
+    claimed = [v for v in values(claim) if not figurative(v) and not any(v.same(known) for known in given)]
     if question.answer_type == "count" and any(value.number == len(case.facts) for value in claimed):
         return ""
     if claimed and not any(value.same(other) for value in claimed for other in values(quote)):

@@ -89,6 +89,9 @@ class ModelSynthesizer:
 
     async def _by_rules(self, request: Request, reason: str) -> Draft:
         draft = await self._rules.synthesise(request)
+        if draft.final:
+            # The rules can't do this at all and say that it takes a model; there is one, and this became of it.
+            draft = draft.model_copy(update={"final": False, "reason": f"the model gave no usable reply ({reason})"})
         return draft.model_copy(update={"origin": f"rules: {reason}"})
 
     async def _shown(self, request: Request, capabilities: Capabilities) -> Shown | None:

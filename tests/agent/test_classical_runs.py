@@ -113,6 +113,18 @@ def test_background_alone_is_no_ground_of_an_answer(leaf: Book, pool: Pool, tmp_
     assert trajectory.abstained
 
 
+def test_what_an_answer_explains_may_stand_in_the_background(leaf: Book, pool: Pool, tmp_path: Path) -> None:
+    reply = {
+        "facts": [{"text": "人不知而不慍，是君子。", "sources": ["S3"]}],
+        "answer": "指有德之人，孔子这样用这个词。",
+    }
+    said = {"quote": "孔子用以指有德之人", "value": "有德之人", "verdict": "supported", "missing": ""}
+    trajectory, model = run(leaf, tmp_path, "knowledge_qa", KNOWLEDGE, reply, pool=pool, verify=[said])
+    assert trajectory.answer == "指有德之人，孔子这样用这个词。"
+    assert "(background) 君子原指有位者" in asked(model, "verify")[0].user
+    assert [fact.region.page_ref.page for fact in trajectory.facts] == [1]
+
+
 def test_without_a_pool_nothing_is_looked_up(leaf: Book, pool: Pool, tmp_path: Path) -> None:
     reply = {
         "facts": [{"text": "不为人知而不怨恨的人，是君子。", "sources": ["S3"]}],
@@ -135,6 +147,14 @@ def test_a_linguistic_answer_quotes_the_page_in_its_own_characters(leaf: Book, t
     assert trajectory.answer == "“說”通“悦”，见“不亦說乎”。"
     cited = next(item for item in trajectory.evidence if item.id in trajectory.facts[0].evidence_ids)
     assert cited.text == COLUMNS[0]
+
+
+def test_an_answer_that_runs_over_columns_cites_all_of_them(leaf: Book, tmp_path: Path) -> None:
+    reply = {"facts": [], "answer": "不亦說乎有朋自遠方來不亦樂乎"}
+    said = {"quote": COLUMNS[1], "value": "", "verdict": "supported", "missing": ""}
+    trajectory, _ = run(leaf, tmp_path, "reasoning_qa", "学习之后说了什么？", reply, verify=[said])
+    assert trajectory.answer == "不亦說乎有朋自遠方來不亦樂乎"
+    assert len(trajectory.regions) == 2
 
 
 def test_a_reasoning_answer_rests_on_what_the_page_says(leaf: Book, tmp_path: Path) -> None:
