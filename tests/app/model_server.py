@@ -7,6 +7,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 from fake_server import Answer, Received
@@ -22,6 +23,7 @@ ROLES = {
     for words in languages.values()
     if words.system
 }
+ASKED = "How many apple trees does the orchard at Linden Hill hold?"
 TREES = "The orchard at Linden Hill holds 312 apple trees."
 
 
@@ -72,14 +74,33 @@ def piece(prompt: str, text: str) -> str:
     return found.group(1) if found else ""
 
 
-def profile_text(**model: Any) -> str:
-    """A profile whose model is behind an endpoint and fails fast, reading as fast as the tests' own."""
+def profile_text(*, agent: dict[str, Any] | None = None, **model: Any) -> str:
+    """A profile whose model is behind an endpoint and fails fast, and which reads fast; `agent` has its caps."""
     settings = {"kind": "endpoint", "vision": False, "structured": "json", "context": 16000, "backoff": 0.0, **model}
     return json.dumps(
         {
             "name": "served",
             "retrieval": {"ingest": {"workers": 1}, "search": {"vectors": 0}},
-            "agent": {"tasks": {"document_qa": {"tool_calls": 12, "support": 0.5, "tentative": 0.25}}},
+            "agent": {"tasks": {"document_qa": {"tool_calls": 12, "support": 0.5, "tentative": 0.25}}, **(agent or {})},
             "model": settings,
         }
     )
+
+
+def bench(folder: Path, pdf: Path) -> Path:
+    """MMLongBench-Doc with two questions, one of which has no answer."""
+    (folder / "bench" / "documents").mkdir(parents=True)
+    (folder / "bench" / "documents" / pdf.name).write_bytes(pdf.read_bytes())
+    base = {"doc_id": pdf.name, "doc_type": "Report", "evidence_sources": "['Pure-text (Plain-text)']"}
+    samples = [
+        {**base, "question": ASKED, "answer": "312", "evidence_pages": "[1]", "answer_format": "Int"},
+        {
+            **base,
+            "question": "Who paints the wells of the orchard?",
+            "answer": "Not answerable",
+            "evidence_pages": "[]",
+            "answer_format": "None",
+        },
+    ]
+    (folder / "bench" / "samples.json").write_text(json.dumps(samples))
+    return folder / "bench"

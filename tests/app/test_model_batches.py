@@ -161,39 +161,3 @@ def test_a_batch_that_is_stopped_goes_on_and_asks_nothing_twice(
 
 def _lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
-
-
-@pytest.mark.parametrize("priced", [False, True])
-def test_an_estimate_asks_nothing_and_counts_what_is_left(
-    docsage, serve, command, tmp_path: Path, priced: bool
-) -> None:
-    model = ModelServer()
-    server = serve(model)
-    write_profile(tmp_path, server.base_url, prices={"input": 1.0, "output": 2.0} if priced else None)
-    before = docsage(*command, "--estimate")
-    assert before.code == 0
-    assert before.out.startswith("8 questions: 24 to ")
-    assert ("$" in before.out) == priced
-    assert ("no price table" in before.out) != priced
-    assert server.requests == []
-    assert not (tmp_path / "a.jsonl").exists()
-
-    asked = docsage(*command)
-    assert asked.code == 0
-    assert ("$" in asked.err.splitlines()[-1]) == priced
-    usage = answered(tmp_path)[0].usage
-    assert usage.dollars == pytest.approx((3 * 11 * 1.0 + 3 * 7 * 2.0) / 1e6 if priced else 0)
-    done = docsage(*command, "--estimate").out
-    assert "nothing is left to ask" in done
-    lines = _lines(tmp_path / "a.jsonl")
-    (tmp_path / "a.jsonl").write_text("".join(line + "\n" for line in lines[:6]))
-    rest = docsage(*command, "--estimate").out
-    assert rest.startswith("2 questions: 6 model calls, 66 tokens in, 42 out")
-    assert "the mean of 6 answered questions" in rest
-    # Answers of the agent say nothing about the cost of a baseline.
-    assert "2 questions: 2 model calls" in docsage(*command, "--estimate", "--baseline", "direct").out
-
-
-def test_an_estimate_without_a_model_says_that_there_is_none(docsage, questions: Path) -> None:
-    result = docsage("ask", "--questions", questions, "--out", "a.jsonl", "--estimate")
-    assert (result.code, "profile quick has no model" in result.out) == (0, True)

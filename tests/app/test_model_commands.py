@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fake_server import Answer
-from model_server import ModelServer, piece, profile_text
+from model_server import ModelServer, bench, profile_text
 
 from agent.types import Trajectory
 
@@ -86,9 +86,7 @@ def test_the_key_stands_nowhere(docsage, serve, served: Path, english_pdf: Path,
     said = [
         docsage("ask", QUESTION, english_pdf, "--profile", served, "--json", "--debug"),
         docsage("ask", "--questions", "q.txt", "--out", "out/a.jsonl", english_pdf, "--profile", served),
-        docsage(
-            "eval", "mmlongbench-doc", "--data", _bench(tmp_path, english_pdf), "--out", "run", "--profile", served
-        ),
+        docsage("eval", "mmlongbench-doc", "--data", bench(tmp_path, english_pdf), "--out", "run", "--profile", served),
         docsage("trace", "latest"),
     ]
     assert [result.code for result in said] == [0, 0, 0, 0]
@@ -97,25 +95,6 @@ def test_the_key_stands_nowhere(docsage, serve, served: Path, english_pdf: Path,
     for secret in (KEY, "pa55word"):
         assert secret not in everything
         assert all(secret not in result.out + result.err for result in said)
-
-
-def _bench(folder: Path, pdf: Path) -> Path:
-    """MMLongBench-Doc with two questions, one of which has no answer."""
-    (folder / "bench" / "documents").mkdir(parents=True)
-    (folder / "bench" / "documents" / pdf.name).write_bytes(pdf.read_bytes())
-    base = {"doc_id": pdf.name, "doc_type": "Report", "evidence_sources": "['Pure-text (Plain-text)']"}
-    samples = [
-        {**base, "question": QUESTION, "answer": "312", "evidence_pages": "[1]", "answer_format": "Int"},
-        {
-            **base,
-            "question": "Who paints the wells of the orchard?",
-            "answer": "Not answerable",
-            "evidence_pages": "[]",
-            "answer_format": "None",
-        },
-    ]
-    (folder / "bench" / "samples.json").write_text(json.dumps(samples))
-    return folder / "bench"
 
 
 @pytest.mark.parametrize("url", [GONE, "http://no-such-host.invalid/v1", "http://[bad", "http://127.0.0.1:port/v1"])
@@ -132,12 +111,12 @@ def test_a_server_that_isnt_there_is_one_line_at_once(
     monkeypatch.setattr("asyncio.sleep", wait)
     monkeypatch.setenv("DOCSAGE_BASE_URL", url)
     (tmp_path / "q.txt").write_text(f"{QUESTION}\nWho planted them?\n")
-    bench = _bench(tmp_path, english_pdf)
+    data = bench(tmp_path, english_pdf)
     for words in (
         ("ask", QUESTION, english_pdf),
         ("ask", QUESTION, english_pdf, "--baseline", "direct"),
         ("ask", "--questions", "q.txt", "--out", "a.jsonl", english_pdf),
-        ("eval", "mmlongbench-doc", "--data", bench, "--out", "run"),
+        ("eval", "mmlongbench-doc", "--data", data, "--out", "run"),
     ):
         result = docsage(*words, "--profile", served)
         assert (result.code, result.out) == (2, "")
@@ -189,29 +168,6 @@ def test_a_baseline_answers_in_one_call_and_says_that_nothing_was_verified(
     assert "shown as: text" in tree
 
 
-@pytest.mark.parametrize("baseline", [(), ("--baseline", "direct")])
-def test_mmlongbench_doc_runs_with_a_model_and_with_it_alone(
-    docsage, serve, served: Path, english_pdf: Path, tmp_path: Path, monkeypatch, baseline: tuple[str, ...]
-) -> None:
-    def unanswerable(role: str, request: Any) -> str | None:
-        if "Who paints" not in request.user or role not in ("answer", "direct"):
-            return None
-        return '{"answer": "Not answerable"}' if role == "direct" else '{"facts": [], "sufficient": false}'
-
-    monkeypatch.setenv("DOCSAGE_BASE_URL", serve(ModelServer(unanswerable)).base_url)
-    command = ("eval", "mmlongbench-doc", "--data", _bench(tmp_path, english_pdf), "--out", "run", "--json")
-    result = docsage(*command, "--profile", served, *baseline)
-    assert result.code == 0, result.err
-    summary = json.loads(result.out)
-    assert (summary["failed"], summary["answered"], summary["abstained"]) == (0, 1, 1)
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"].get("baseline") == (
-        baseline[1] if baseline else None
-    )
-    again = docsage(*command, "--profile", served, "--baseline", "direct-rag")
-    assert again.code == 2
-    assert "settings.baseline" in again.err
-
-
 def test_a_scripted_run_shows_plan_refusal_replan_and_answer(docsage, samples: Path) -> None:
     question = "How much was spent on dredging in 2025, in thousands of pounds?"
     profile = samples / "scripts" / "harbour.yaml"
@@ -239,91 +195,3 @@ def test_a_script_is_sought_beside_its_profile(docsage, english_pdf: Path, tmp_p
     assert f"the script {folder}/replies.yaml can't be read" in result.err
     (folder / "replies.yaml").write_text("plan: [{steps: []}]")
     assert docsage("ask", QUESTION, english_pdf, "--profile", "elsewhere/p.yaml").code in (0, 3)
-
-
-@pytest.mark.parametrize("baseline", [(), ("--baseline", "direct"), ("--baseline", "direct-rag")])
-def test_ancientdoc_runs_with_a_model_and_with_it_alone(
-    docsage, serve, served: Path, ancient: Path, tmp_path: Path, monkeypatch, baseline: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("DOCSAGE_BASE_URL", serve(ModelServer(_scholar)).base_url)
-    command = ("eval", "ancientdoc", "--data", ancient, "--out", "run", "--profile", served, "--json")
-    result = docsage(*command, *baseline)
-    assert result.code == 0, result.err
-    summary = json.loads(result.out)
-    assert (summary["questions"], summary["failed"]) == (3, 0)
-    answers = trajectories(tmp_path / "run" / "trajectories.jsonl")
-    assert {t.task for t in answers} == {"ocr", "translation", "knowledge_qa"}
-    if baseline:
-        assert summary["answered"] == 3
-        assert {t.stop_reason for t in answers} == {"unverified"}
-        assert {t.confidence for t in answers} == {None}
-    behaviour = json.loads((tmp_path / "run" / "behaviour.json").read_text())
-    assert (behaviour["unread"], behaviour["overall"]["runs"]) == (0, 3)
-
-
-def _scholar(role: str, request: Any) -> str | None:
-    """What a model says about the classical page of `ancient`."""
-    if role == "direct":
-        return '{"answer": "沈端", "citations": [{"page": 1, "sentence": "沈端為山長"}]}'
-    if role == "answer":
-        fact = {"text": "沈端為文昌書院山長。", "sources": [piece(request.user, "沈端")]}
-        return json.dumps({"facts": [fact], "sources": fact["sources"], "answer": "沈端"})
-    if role == "verify":
-        return json.dumps({"quote": "沈端為山長", "value": "沈端", "verdict": "supported", "missing": ""})
-    return '{"steps": [{"tool": "page_retriever", "query": "山長"}]}' if role == "plan" else None
-
-
-@pytest.fixture
-def ancient(tmp_path: Path, make_pdf) -> Path:
-    """AncientDoc with three tasks over one page."""
-    make_pdf("page.pdf", ["文昌書院在縣治東二里\n秋堂成延鄉人沈端為山長\n端字伯直博通三禮"])
-    rows = [
-        ("ocr", "请抄录本页全文。", "文昌書院在縣治東二里秋堂成延鄉人沈端為山長端字伯直博通三禮"),
-        ("Vernacular Translation", "请把这一页译成白话文。", "文昌书院在县衙东边二里。"),
-        ("knowledge_qa", "誰是文昌書院的山長？", "沈端"),
-    ]
-    lines = [json.dumps({"image": "page.pdf", "task": t, "question": q, "reference": r}) for t, q, r in rows]
-    path = tmp_path / "ancient.jsonl"
-    path.write_text("\n".join(lines))
-    return path
-
-
-def test_ancientdoc_asks_a_pool_and_leaves_parts_out(
-    docsage, serve, served: Path, ancient: Path, tmp_path: Path, monkeypatch
-) -> None:
-    (tmp_path / "terms.jsonl").write_text(json.dumps({"key": "山長", "text": "書院之主講曰山長。"}))
-    assert docsage("pool", "build", "terms.jsonl", "--out", "pool").code == 0
-    monkeypatch.setenv("DOCSAGE_BASE_URL", serve(ModelServer(_scholar)).base_url)
-    command = ("eval", "ancientdoc", "--data", ancient, "--profile", served, "--json", "--pool", "pool")
-    for out, without, snippets in (("whole", [], 1), ("less", ["retrieval", "planner", "verifier"], 0)):
-        result = docsage(*command, "--out", out, *(word for part in without for word in ("--without", part)))
-        assert result.code == 0, result.err
-        found = trajectories(tmp_path / out / "trajectories.jsonl")
-        (asked,) = [t for t in found if t.task == "knowledge_qa"]
-        assert asked.answer == "沈端"
-        assert sum(item.kind == "snippet" for item in asked.evidence) == snippets
-        assert (asked.plan.origin, asked.claims == ()) == (("rules", True) if without else ("model", False))
-    settings = json.loads((tmp_path / "whole" / "run.json").read_text())["settings"]
-    (tmp_path / "other.jsonl").write_text(json.dumps({"key": "山長", "text": "另一個說法。"}))
-    docsage("pool", "build", "other.jsonl", "--out", "other")
-    assert docsage(*command[:-1], "other", "--out", "whole").code == 2  # another pool is another run
-    (tmp_path / "pool").rename(tmp_path / "moved")
-    assert docsage(*command[:-1], "moved", "--out", "whole").code == 0  # the same pool elsewhere is the same
-    assert len(settings["pool"]) == 12
-
-
-def test_a_question_of_a_command_asks_the_pool(
-    docsage, serve, served: Path, ancient: Path, tmp_path: Path, monkeypatch
-) -> None:
-    (tmp_path / "terms.jsonl").write_text(json.dumps({"key": "山長", "text": "書院之主講曰山長。"}))
-    docsage("pool", "build", "terms.jsonl", "--out", "pool")
-    model = ModelServer(_scholar)
-    monkeypatch.setenv("DOCSAGE_BASE_URL", serve(model).base_url)
-    words = ("ask", "誰是文昌書院的山長？", tmp_path / "page.pdf", "--profile", served, "--task", "knowledge_qa")
-    result = docsage(*words, "--pool", "pool")
-    assert (result.code, result.out.splitlines()[0]) == (0, "沈端")
-    assert any("[K1] 書院之主講曰山長。" in user for user in model.users)
-    lost = docsage(*words, "--pool", "nowhere")
-    assert (lost.code, lost.out) == (2, "")
-    (line,) = lost.err.splitlines()
-    assert "nowhere is no pool" in line
