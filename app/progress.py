@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -15,7 +16,6 @@ from rich.progress import (
     Task,
     TaskID,
     TextColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
 
@@ -29,12 +29,33 @@ _UNITS = {
 
 
 class RateColumn(ProgressColumn):
-    """Units a second, once there is something to divide."""
+    """Units a second since the stage began, or a minute or an hour where that reads better."""
 
     def render(self, task: Task) -> Text:
-        """The rate over the last moments, or nothing."""
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:.1f}/s", style="dim")
+        """The rate, or nothing before there is one."""
+        rate = _rate(task)
+        for seconds, unit in ((1, "s"), (60, "min"), (3600, "h")):
+            if rate and rate * seconds >= 1:
+                return Text(f"{rate * seconds:.1f}/{unit}", style="dim")
+        return Text("")
+
+
+class LeftColumn(ProgressColumn):
+    """The time that is left by the mean rate of the stage.
+
+    The rate over the last moments says nothing of questions that take minutes, or of which eight end at once.
+    """
+
+    def render(self, task: Task) -> Text:
+        """Minutes and seconds, or dashes before there is a rate."""
+        rate = _rate(task)
+        if not rate or task.total is None:
+            return Text("-:--:--", style="cyan")
+        return Text(str(timedelta(seconds=round((task.total - task.completed) / rate))), style="cyan")
+
+
+def _rate(task: Task) -> float | None:
+    return task.completed / task.elapsed if task.completed and task.elapsed else None
 
 
 class TerminalProgress:
@@ -48,7 +69,7 @@ class TerminalProgress:
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             RateColumn(),
-            TimeRemainingColumn(),
+            LeftColumn(),
             console=self._console,
             transient=True,
             # What the commands print must not pass through the bar: stdout may be a file that a program reads.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from io import StringIO
 
 from rich.console import Console
+from rich.progress import Progress
 
-from app.progress import TerminalProgress
+from app.progress import LeftColumn, RateColumn, TerminalProgress
 
 
 def _work(console: Console) -> None:
@@ -38,3 +39,18 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is() -> None:
         progress.advance(2)
     assert "reading" in written.getvalue()
     assert "2/3" in written.getvalue()
+
+
+def test_time_left_and_rate_are_those_of_the_whole_stage() -> None:
+    seconds = [0.0]
+    with Progress(get_time=lambda: seconds[0], auto_refresh=False, disable=True) as bars:
+        number = bars.add_task("answering", total=64)
+        (task,) = bars.tasks
+        assert (LeftColumn().render(task).plain, RateColumn().render(task).plain) == ("-:--:--", "")
+        seconds[0] = 240.0
+        for _ in range(16):  # sixteen questions that were asked together end together
+            bars.advance(number)
+        assert (LeftColumn().render(task).plain, RateColumn().render(task).plain) == ("0:12:00", "4.0/min")
+        seconds[0] = 480.0
+        bars.advance(number, 48)
+        assert LeftColumn().render(task).plain == "0:00:00"
