@@ -57,3 +57,51 @@ def test_a_tentative_bound_above_the_firm_one_is_refused(tmp_path: Path) -> None
     path.write_text("agent: {tasks: {document_qa: {tool_calls: 12, support: 0.3, tentative: 0.6}}}", encoding="utf-8")
     with pytest.raises(InputError, match=r"tentative \(0\.6\) is above support \(0\.3\)"):
         load_profile(str(path))
+
+
+ENVIRONMENT = {"DOCSAGE_BASE_URL": "http://127.0.0.1:8000/v1", "DOCSAGE_API_KEY": "sk-1", "DOCSAGE_MODEL": "qwen"}
+
+
+def test_a_server_in_the_environment_makes_endpoint_the_default() -> None:
+    profile = load_profile(None, ENVIRONMENT)
+    assert profile.name == "endpoint"
+    model = profile.model
+    assert (model.base_url, model.api_key, model.name) == tuple(ENVIRONMENT.values())
+    assert load_profile(None, {**ENVIRONMENT, "DOCSAGE_BASE_URL": " "}).name == "embedded"
+    assert load_profile("embedded", ENVIRONMENT) == Profile()
+    assert load_profile("local", ENVIRONMENT).model.model_dump(include={"name", "base_url", "api_key"}) == {
+        "name": "qwen",
+        "base_url": "",
+        "api_key": "",
+    }
+
+
+def test_what_a_file_says_of_a_model_goes_before_the_environment(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("model: {kind: endpoint, name: llama, base_url: 'http://127.0.0.1:9/v1'}", encoding="utf-8")
+    model = load_profile(str(path), ENVIRONMENT).model
+    assert (model.name, model.base_url, model.api_key) == ("llama", "http://127.0.0.1:9/v1", "sk-1")
+
+
+def test_a_script_is_sought_beside_its_profile(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("model: {kind: scripted, script: replies.yaml}", encoding="utf-8")
+    assert load_profile(str(path), {}).model.script == str(tmp_path / "replies.yaml")
+    path.write_text("model: {kind: scripted, script: /somewhere/replies.yaml}", encoding="utf-8")
+    assert load_profile(str(path), {}).model.script == "/somewhere/replies.yaml"
+
+
+def test_no_secret_is_recorded_or_shown() -> None:
+    url = "https://user:pa55@llm.example:8443/v1?token=t0ken#part"
+    profile = load_profile(None, {**ENVIRONMENT, "DOCSAGE_BASE_URL": url})
+    recorded = profile.recorded()["model"]
+    assert recorded["base_url"] == "https://llm.example:8443/v1"
+    assert "api_key" not in recorded
+    assert "sk-1" not in repr(profile)
+
+
+@pytest.mark.parametrize("url", ["http://user:pa55@[bad", "http://127.0.0.1:port/v1", "http://127.0.0.1:99999/v1"])
+def test_a_url_that_is_none_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(InputError, match="DOCSAGE_BASE_URL") as refused:
+        load_profile(None, {"DOCSAGE_BASE_URL": url})
+    assert "pa55" not in str(refused.value)
