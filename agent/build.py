@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.baselines import Baseline, BaselineAgent
 from agent.budget import Budget
-from agent.checkpoints import checkpoint_path, remove, remove_answered, remove_stale
+from agent.checkpoints import checkpoint_path, clear, remove_stale
 from agent.draft import Synthesizer
 from agent.graph import interrupted_question, run_graph
 from agent.loop import run
@@ -96,10 +96,10 @@ class Agent:
         checkpoint = checkpoint_path(self.root, run_name)
         trajectory = await self._known(path, checkpoint, initial)
         if trajectory is None:
-            await asyncio.to_thread(remove_stale, self.root)
+            if checkpoint.exists():
+                await asyncio.to_thread(remove_stale, self.root)
             trajectory = await self._run(TraceWriter(path, run_name), checkpoint, initial)
-        remove(checkpoint)
-        await asyncio.to_thread(remove_answered, self.root, question, scope)
+        await asyncio.to_thread(clear, self.root, checkpoint, question, scope)
         return trajectory
 
     def ask(
@@ -151,8 +151,9 @@ class Agent:
         }
         trace.append("resumed" if trace.resumed else "started", "agent", data)
         trace.append("question", "agent", initial["question"].model_dump(mode="json"))
+        pages = PagesOnce(self.pages)
         runtime = Runtime(
-            pages=PagesOnce(self.pages),
+            pages=pages,
             registry=self.registry,
             settings=self.settings,
             planner=self.planner,
@@ -167,9 +168,7 @@ class Agent:
         except BaseException as error:
             trace.append("interrupted", "agent", {"error": f"{type(error).__name__}: {error}"})
             raise
-        trajectory = await asyncio.to_thread(
-            trajectory_from, final, self.pages, self.models, retrieved=self.settings.retrieved_pages
-        )
+        trajectory = trajectory_from(final, pages, self.models, retrieved=self.settings.retrieved_pages)
         trace.append("final", "agent", {"trajectory": trajectory.model_dump(mode="json", by_alias=True)})
         return trajectory
 

@@ -26,6 +26,13 @@ def remove(checkpoint: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def clear(root: Path, checkpoint: Path, question: str, scope: Scope) -> None:
+    """Remove what nobody needs once a question is answered: the checkpoints of its runs, and stale ones."""
+    remove(checkpoint)
+    remove_answered(root, question, scope)
+    remove_stale(root)
+
+
 def remove_stale(root: Path) -> None:
     """Remove the checkpoints of runs that were interrupted more than a day ago."""
     for checkpoint in _all(root):

@@ -104,7 +104,7 @@ class _Checkpoints(SqliteSaver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        self.put_writes(config, writes, task_id, task_path)
+        """Nothing: one node runs at a time, so the checkpoint that follows it at once holds all that it wrote."""
 
 
 @contextmanager

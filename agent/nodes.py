@@ -250,7 +250,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     )
     evidence = (*await locate(draft.quotes, executor, context), *worked_out)
     facts = fact_records(draft, evidence)
-    located = await asyncio.to_thread(_cited_lines, runtime.pages, draft)
+    located = _cited_lines(runtime.pages, draft)
     runtime.trace.append(
         "evidence", "synthesise", {"evidence": [e.model_dump(mode="json") for e in evidence], **located}
     )
@@ -280,6 +280,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
 
 
 def _quoted_pages(pages: Pages, draft: Draft) -> list[Page]:
+    """The pages of the quotes, which were loaded when these were placed: no work for a thread."""
     return [pages.page(ref) for ref in dict.fromkeys(quote.page for quote in draft.quotes)]
 
 
@@ -327,7 +328,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
             evidence=state.get("evidence", ()),
             needed=runtime.settings.tasks.of(state["plan"].task),
             task=state["plan"].task,
-            pages=await asyncio.to_thread(_quoted_pages, runtime.pages, draft),
+            pages=_quoted_pages(runtime.pages, draft),
             calls=calls,
             picture=runtime.picture,
             criteria=state["plan"].criteria,
