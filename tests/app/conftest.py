@@ -49,6 +49,8 @@ def docsage(
     """Runs `docsage` with the given words in the test's folder: `docsage("ask", "question", path)`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOCSAGE_PROFILE", str(profile))
+    for name in ("DOCSAGE_BASE_URL", "DOCSAGE_API_KEY", "DOCSAGE_MODEL", "DOCSAGE_COLLECTION"):
+        monkeypatch.delenv(name, raising=False)
     for name, value in (("PYMUPDF_MESSAGE", "fd:2"), ("PYMUPDF_SUGGEST_LAYOUT_ANALYZER", "0"), ("PYTHONWARNINGS", "")):
         # They are set so that what docsage sets for its children is taken back after the test.
         monkeypatch.setenv(name, value)
