@@ -72,8 +72,11 @@ def _show_plan(data: Data, title: Text, branch: Tree) -> None:
         _line(branch, "criterion", criterion)
     for problem in data.get("problems", ()):
         _line(branch, "problem", problem)
+    shown: dict[str, list[str]] = {}
     for page in data.get("shown", ()):
-        _line(branch, "shown", f"{page.get('document', page.get('doc_id'))}, page {page.get('page')}")
+        shown.setdefault(str(page.get("document", page.get("doc_id"))), []).append(str(page.get("page")))
+    for name, pages in shown.items():
+        _line(branch, "shown", f"{name}, {counted(len(pages), 'page')}: {', '.join(pages)}")
     _line(branch, "shown as", data.get("as"))
     _line(branch, "cut", data.get("cut"))
 
