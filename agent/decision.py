@@ -33,7 +33,7 @@ def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
         )
     spent_out = state["budget"].exhausted(state["spent"], *_NEEDED)
     tried_all = state.get("stuck", False) or draft.final
-    why = draft.reason or _weakest(state)
+    why = draft.reason or _weakest(state, needed)
     if not spent_out and not tried_all:
         return Decision(outcome="replan", stop_reason=None, why=why or "support is missing")
     ended = f"stopped: the {_spoken(spent_out[0])} are used up" if spent_out else "there is nothing left to try"
@@ -63,7 +63,18 @@ def _spoken(resource: Resource) -> str:
     return names.get(resource, resource.replace("_", " "))
 
 
-def _weakest(state: AgentState) -> str:
-    """The reason of the first claim that isn't supported."""
+def doubts(state: AgentState, needed: TaskSettings) -> tuple[str, ...]:
+    """What the last verdict has against the draft, in words: claims that aren't supported, or not surely enough."""
+    if "verification" not in state:
+        return ()
     claims = state["verification"].claims
-    return next((f"{claim.text!r}: {claim.reason}" for claim in claims if claim.verdict != "supported"), "")
+    weak = [claim for claim in claims if claim.verdict != "supported" or claim.confidence < needed.support]
+    found = [f"{claim.text!r}: {claim.reason}" for claim in weak]
+    if state["draft"].answer is None and state["draft"].reason:
+        found.append(state["draft"].reason)
+    return tuple(found)
+
+
+def _weakest(state: AgentState, needed: TaskSettings) -> str:
+    """The first doubt."""
+    return next(iter(doubts(state, needed)), "")

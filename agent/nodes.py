@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.budget import Budget, add
-from agent.decision import decide_next
+from agent.decision import decide_next, doubts
 from agent.draft import Draft, Request, Synthesizer
 from agent.executor import Executor
 from agent.grounding import fact_records, locate, page_reads
@@ -133,7 +133,7 @@ async def _replan(state: AgentState, runtime: Runtime) -> AgentState:
         calls=calls,
         names={doc_id: document.name for doc_id, document in documents.items()},
         registry=runtime.registry,
-        verdict="; ".join(_doubts(state)),
+        verdict="; ".join(_doubts(state, runtime)),
         calls_left=None if left is None else int(left),
     )
     steps = await runtime.planner.replan(situation)
@@ -152,15 +152,9 @@ def _documents(pages: Pages, scope: Scope) -> dict[str, Document]:
     return {doc_id: pages.document(doc_id) for doc_id in scope.doc_ids}
 
 
-def _doubts(state: AgentState) -> tuple[str, ...]:
-    """What the last verdict had against the draft, in words; none before the first one."""
-    if "verification" not in state:
-        return ()
-    verification = state["verification"]
-    found = [f"{claim.text!r}: {claim.reason}" for claim in verification.claims if claim.verdict != "supported"]
-    if state["draft"].answer is None and state["draft"].reason:
-        found.append(state["draft"].reason)
-    return tuple(found)
+def _doubts(state: AgentState, runtime: Runtime) -> tuple[str, ...]:
+    """What the last verdict had against the draft; nothing before the first one."""
+    return doubts(state, runtime.settings.tasks.of(state["plan"].task))
 
 
 async def execute(state: AgentState, runtime: Runtime) -> AgentState:
@@ -243,7 +237,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             calls=calls,
             picture=runtime.picture,
             snippets=[item for item in context.evidence if item.kind == "snippet"],
-            doubts=_doubts(state),
+            doubts=_doubts(state, runtime),
             known=_known(state),
             notes=state.get("normalised", ""),
         )

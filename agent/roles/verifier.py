@@ -176,7 +176,8 @@ def _upheld(reply: VerdictReply, claim: str, evidence: str, *, blind: bool) -> t
         return "contradicted", f"the evidence gives {reply.value!r}"
     if reply.verdict == "contradicted" and agrees:
         return "supported", f"the evidence gives {reply.value!r}, as the claim does"
-    return reply.verdict, f"the model's verdict, from the words {_cut(reply.quote)!r}"
+    given = f", which give {reply.value!r}" if reply.value.strip() else ""
+    return reply.verdict, f"the model finds it {reply.verdict} by the words {_cut(reply.quote)!r}{given}"
 
 
 def _beside_the_point(case: Case, claim: str, quote: str) -> str:
