@@ -76,7 +76,7 @@ class ModelSynthesizer:
 
     async def _second_opinion(self, request: Request, draft: Draft) -> Draft | None:
         """What the rules are sure of, where the model finds nothing or insists on what the verifier has refused."""
-        insists = draft.answer is not None and any(repr(draft.answer) in doubt for doubt in request.doubts)
+        insists = draft.answer is not None and any(doubt.startswith(f"{draft.answer!r}:") for doubt in request.doubts)
         if self._settings.rules != "when_insufficient" or request.task == "translation":
             return None
         if draft.answer is not None and not insists:
