@@ -76,6 +76,8 @@ class RunFolder:
             raise InputError(
                 f"{path} can't be read as the description of a run", remedy="choose another --out, or put it back"
             ) from error
+        if not any(log.path.exists() and log.path.stat().st_size for log in self._logs):
+            return  # it was begun with something wrong, and asked nothing
         ignored = {"limit"} if resume else set()
         changed = differences(before.model_dump(exclude=ignored), config.model_dump(exclude=ignored))
         if changed:

@@ -47,6 +47,7 @@ class ModelCalls:
         self._budget = budget
         self._spent = spent
         self._node = node
+        self._begun = time.monotonic()
         self.charge = Usage()
 
     async def capabilities(self) -> Capabilities | None:
@@ -98,7 +99,9 @@ class ModelCalls:
         """A reply, or None with the reason: no model, no room in the budget, a failed call."""
         if self._client is None:
             return None, "there is no model"
-        left = self._budget.left(add(self._spent, self.charge))
+        # The node's own time is charged when it ends; a model call must not outlast it by then.
+        node = Usage(seconds=time.monotonic() - self._begun)
+        left = self._budget.left(add(add(self._spent, self.charge), node))
         needs: dict[Resource, float] = {
             "model_calls": 1,
             "tokens": estimated_tokens(prompt),

@@ -211,7 +211,10 @@ def _without_completion(body: Any, request: Request) -> ModelFailed:
 def _checked(url: str) -> str:
     """The base URL without a trailing slash; InputError when it is none."""
     url = url.strip().rstrip("/").removesuffix("/chat/completions")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InputError(f"the server's URL is none ({error})", remedy="correct DOCSAGE_BASE_URL") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError(
             f"the server's URL {url!r} is none" if url else "no server is named",

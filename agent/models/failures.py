@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import httpx
 import openai
 
 from agent.models.types import ModelFailed
@@ -81,7 +80,8 @@ def failure_of(error: openai.APIError | TimeoutError, request: Request) -> Model
             f"{request.server} can't be reached ({cause})",
             remedy="is the server running, and is DOCSAGE_BASE_URL right?",
             # Nobody listens: waiting won't help. A connection that broke off is another matter.
-            retry=not isinstance(error.__cause__, httpx.ConnectError),
+            # It is told by its name, since openai's client comes with httpx or with httpx2.
+            retry=type(error.__cause__).__name__ != "ConnectError",
         )
     return malformed(_one_line(str(error), request.key), request)
 

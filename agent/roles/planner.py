@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
@@ -106,6 +106,8 @@ class ModelPlanner:
         fixed = await self._rules.plan(request, task)
         if cap <= _ALWAYS:
             return fixed.model_copy(update={"origin": f"rules: {cap} tool calls leave nothing to plan"})
+        offered = _offered(request.registry, pooled=request.pooled)
+        lengths = dict(zip(request.doc_ids, (pages for _, pages in request.documents), strict=True))
         system, user, version = render(
             "plan",
             "plan",
@@ -113,17 +115,15 @@ class ModelPlanner:
             question=question.text,
             task=task,
             documents=_documents(request.documents),
-            tools=_tools(request.registry, pooled=request.pooled),
+            tools=_tools(request.registry, offered),
             calls=str(cap - _ALWAYS),
-            usual=_USUAL[task],
+            usual=_usual(task, pooled=request.pooled),
         )
         asked = await request.calls.record(
             Prompt(role="plan", system=system, user=user, version=version),
             PlanReply,
-            lambda reply: _problem(
-                reply.steps, request.registry, request.doc_ids, dict(enumerate_lengths(request)), cap - _ALWAYS
-            ),
-            choices={"tool": _offered(request.registry, pooled=request.pooled)},
+            lambda reply: _problem(reply.steps, offered, lengths, cap - _ALWAYS),
+            choices={"tool": offered},
             language=question.language,
         )
         if asked.value is None:
@@ -149,6 +149,7 @@ class ModelPlanner:
         searched = [str(step.arguments["query"]) for step in situation.plan.steps if "query" in step.arguments]
         doc_ids = tuple(situation.lengths)
         documents = tuple((situation.names[doc_id], situation.lengths[doc_id]) for doc_id in doc_ids)
+        offered = _offered(situation.registry, pooled="pool" in situation.plan.grounding)
         system, user, version = render(
             "plan",
             "replan",
@@ -156,7 +157,7 @@ class ModelPlanner:
             question=question.text,
             task=situation.plan.task,
             documents=_documents(documents),
-            tools=_tools(situation.registry, pooled="pool" in situation.plan.grounding),
+            tools=_tools(situation.registry, offered),
             searched="; ".join(searched) or "-",
             read=", ".join(_address(ref, doc_ids) for ref in situation.read) or "-",
             verdict=situation.verdict or "-",
@@ -166,10 +167,8 @@ class ModelPlanner:
         asked = await situation.calls.record(
             Prompt(role="plan", system=system, user=user, version=version),
             StepsReply,
-            lambda reply: _problem(
-                reply.steps, situation.registry, doc_ids, dict(zip(doc_ids, _pages(documents), strict=True)), room - 1
-            ),
-            choices={"tool": _offered(situation.registry, pooled="pool" in situation.plan.grounding)},
+            lambda reply: _problem(reply.steps, offered, situation.lengths, room - 1),
+            choices={"tool": offered},
             language=question.language,
         )
         if asked.value is None:
@@ -189,15 +188,6 @@ class ModelPlanner:
         return (*new[: room - 1], reading)
 
 
-def enumerate_lengths(request: PlanRequest) -> list[tuple[str, int]]:
-    """Page counts by document id."""
-    return list(zip(request.doc_ids, _pages(request.documents), strict=True))
-
-
-def _pages(documents: Sequence[tuple[str, int]]) -> list[int]:
-    return [pages for _, pages in documents]
-
-
 def _documents(documents: Sequence[tuple[str, int]]) -> str:
     """The documents as the model names them: D1, D2, ..."""
     lines = [f"D{number}: {name}, {pages} pages" for number, (name, pages) in enumerate(documents, 1)]
@@ -206,16 +196,19 @@ def _documents(documents: Sequence[tuple[str, int]]) -> str:
     return "\n".join(lines)
 
 
-def _tools(registry: Registry, *, pooled: bool) -> str:
+def _tools(registry: Registry, offered: Sequence[str]) -> str:
     """The tools that a plan may use, with their fields."""
     fields = {"page_retriever": '"query"', "page_reader": '"pages": ["D1.3"]'}
-    offered = _offered(registry, pooled=pooled)
     return "\n".join(f"- {name}({fields.get(name, '')}): {registry.get(name).description}" for name in offered)
 
 
 def _offered(registry: Registry, *, pooled: bool) -> list[str]:
     """The tools that a plan may use; without a pool, not the one that looks into it."""
     return [name for name in registry.names if name in _OFFERED and (pooled or name != POOL)]
+
+
+def _usual(task: Task, *, pooled: bool) -> str:
+    return _USUAL[task] if pooled else _USUAL[task].removesuffix(f", term_extractor, {POOL}")
 
 
 def _address(ref: PageRef, doc_ids: Sequence[str]) -> str:
@@ -232,21 +225,17 @@ def _page_ref(text: str, doc_ids: Sequence[str]) -> PageRef | None:
     return PageRef(doc_id=doc_ids[number - 1], page=page) if 1 <= number <= len(doc_ids) and page >= 1 else None
 
 
-def _problem(
-    steps: Sequence[StepReply], registry: Registry, doc_ids: Sequence[str], lengths: dict[str, int], room: int
-) -> str:
-    """What is wrong with the steps of a reply; "" when nothing is."""
+def _problem(steps: Sequence[StepReply], offered: Sequence[str], lengths: Mapping[str, int], room: int) -> str:
+    """What is wrong with the steps of a reply; "" when nothing is. `lengths` are page counts by document, in order."""
     for step in steps:
         if step.tool == GROUNDING:
             continue
-        if step.tool not in registry.names or step.tool not in _OFFERED:
-            return (
-                f"there is no tool {step.tool!r}; the tools are {', '.join(n for n in registry.names if n in _OFFERED)}"
-            )
+        if step.tool not in offered:
+            return f"there is no tool {step.tool!r}; the tools are {', '.join(offered)}"
         if step.tool == "page_retriever" and not re.search(r"\w", step.query):
             return "page_retriever needs a query"
         for text in step.pages if step.tool == "page_reader" else ():
-            ref = _page_ref(text, doc_ids)
+            ref = _page_ref(text, tuple(lengths))
             if ref is None or ref.page > lengths.get(ref.doc_id, 0):
                 return f"there is no page {text!r}; write pages as D1.3"
     wanted = sum(step.tool != GROUNDING for step in steps)

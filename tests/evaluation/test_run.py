@@ -141,12 +141,20 @@ def test_another_configuration_is_refused_and_the_difference_named(tmp_path: Pat
 def test_another_limit_needs_resume(tmp_path: Path) -> None:
     run = Run(tmp_path)
     with run.opened(_config(limit=2)):
-        pass
+        run.ask(QUESTIONS[:1], Agent())
     with pytest.raises(InputError, match=r"limit 2, not 4.*--resume"), run.opened(_config(limit=4)):
         pass
     with run.opened(_config(limit=4), resume=True):
         pass
     with run.opened(_config(limit=4)):
+        pass
+
+
+def test_a_run_that_asked_nothing_yet_may_be_begun_in_another_way(tmp_path: Path) -> None:
+    """Such as one whose server was named wrongly."""
+    with Run(tmp_path).opened(_config()):
+        pass
+    with Run(tmp_path).opened(_config(name="local")):
         pass
 
 
