@@ -64,8 +64,8 @@ def cited(shown: Shown, reply: AnswerReply, answer: str) -> list[Cited]:
             found.setdefault(key, (quote_of(item.unit, item, answer), statement, item))
         if not pieces and text and (quote := _seen(shown, fact)) is not None:
             found.setdefault((quote.page, str(quote.box)), (quote, text, None))
-    stands = any(_stands(quote.text, answer) for quote, _, _ in found.values())
-    for item in _standing(shown.exhibits, answer) if answer and not reply.calculation and not stands else ():
+    held = any(stands(quote.text, answer) for quote, _, _ in found.values())
+    for item in _standing(shown.exhibits, answer) if answer and not reply.calculation and not held else ():
         # Small models leave ids out or name others. Where the answer stands word for word, its piece is what they mean.
         key = (item.unit.page, item.unit.lines)
         found.setdefault(key, (quote_of(item.unit, item, answer), state(question, item.unit), item))
@@ -133,7 +133,7 @@ def _standing(shown: Exhibits, answer: str) -> list[Scored]:
     if len(answer.strip()) < 2:
         return []
     near = [item for item in shown.pieces.values() if item.coverage >= _MEETS]
-    if found := [item for item in near if _stands(item.unit.text, answer)]:
+    if found := [item for item in near if stands(item.unit.text, answer)]:
         return [max(found, key=lambda item: item.score)]
     return _running_over(list(shown.pieces.values()), _letters(answer)) if len(_letters(answer)) >= _LONG else []
 
@@ -156,7 +156,7 @@ def _letters(text: str) -> str:
     return "".join(char for char in normalize(text).text.lower() if char.isalnum())
 
 
-def _stands(text: str, answer: str) -> bool:
+def stands(text: str, answer: str) -> bool:
     """Whether a text holds an answer word for word, or the one value that it states."""
     if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE):
         return True

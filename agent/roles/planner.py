@@ -20,6 +20,7 @@ from tools.registry import Registry
 _STAGES = {"page_retriever": 0, "page_reader": 1, "char_normalizer": 2, "term_extractor": 2, POOL: 3}
 """What runs after what: searching, reading, then what works on the pages that were read."""
 _OFFERED = tuple(_STAGES)
+_EVERYWHERE = ("page_retriever", "page_reader")
 _UNCAPPED = 12
 _ALWAYS = 3
 """Tool calls that every plan has: a search for the question, reading, placing quotes."""
@@ -106,7 +107,7 @@ class ModelPlanner:
         fixed = await self._rules.plan(request, task)
         if cap <= _ALWAYS:
             return fixed.model_copy(update={"origin": f"rules: {cap} tool calls leave nothing to plan"})
-        offered = _offered(request.registry, pooled=request.pooled)
+        offered = _offered(request.registry, pooled=request.pooled, chinese=request.chinese)
         lengths = dict(zip(request.doc_ids, (pages for _, pages in request.documents), strict=True))
         system, user, version = render(
             "plan",
@@ -149,7 +150,9 @@ class ModelPlanner:
         searched = [str(step.arguments["query"]) for step in situation.plan.steps if "query" in step.arguments]
         doc_ids = tuple(situation.lengths)
         documents = tuple((situation.names[doc_id], situation.lengths[doc_id]) for doc_id in doc_ids)
-        offered = _offered(situation.registry, pooled="pool" in situation.plan.grounding)
+        offered = _offered(
+            situation.registry, pooled="pool" in situation.plan.grounding, chinese=situation.plan.task != "document_qa"
+        )
         system, user, version = render(
             "plan",
             "replan",
@@ -202,9 +205,10 @@ def _tools(registry: Registry, offered: Sequence[str]) -> str:
     return "\n".join(f"- {name}({fields.get(name, '')}): {registry.get(name).description}" for name in offered)
 
 
-def _offered(registry: Registry, *, pooled: bool) -> list[str]:
-    """The tools that a plan may use; without a pool, not the one that looks into it."""
-    return [name for name in registry.names if name in _OFFERED and (pooled or name != POOL)]
+def _offered(registry: Registry, *, pooled: bool, chinese: bool) -> list[str]:
+    """The tools that a plan may use: searching and reading, over Chinese material also what works on its text."""
+    known = _OFFERED if chinese else _EVERYWHERE
+    return [name for name in registry.names if name in known and (pooled or name != POOL)]
 
 
 def _usual(task: Task, *, pooled: bool) -> str:

@@ -14,7 +14,7 @@ from agent.models.types import Capabilities, Prompt
 from agent.prompts import fenced, render
 from agent.question import Question
 from agent.ranking import rank_units
-from agent.roles.citations import Shown, cited, translated
+from agent.roles.citations import Shown, cited, stands, translated
 from agent.roles.exhibits import exhibits, page_marker
 from agent.roles.reader import transcribed
 from agent.roles.replies import AnswerReply, SeenAnswerReply, TranslationReply
@@ -75,16 +75,13 @@ class ModelSynthesizer:
         return await self._second_opinion(request, draft) or draft
 
     async def _second_opinion(self, request: Request, draft: Draft) -> Draft | None:
-        """What the rules are sure of, where the model finds nothing or insists on what the verifier has refused."""
-        insists = draft.answer is not None and any(doubt.startswith(f"{draft.answer!r}:") for doubt in request.doubts)
-        if self._settings.rules != "when_insufficient" or request.task == "translation":
-            return None
-        if draft.answer is not None and not insists:
+        """What the rules are sure of, where the model finds nothing or goes on with what the verifier won't have."""
+        reason = _weakness(request, draft)
+        if not reason or self._settings.rules != "when_insufficient" or request.task == "translation":
             return None
         second = await self._rules.synthesise(request)
         if second.answer is None or (second.confidence or 0.0) < _SURE:
             return None
-        reason = "the model insists on what was refused" if insists else f"the model found no answer ({draft.reason})"
         return second.model_copy(update={"origin": f"rules: {reason}"})
 
     async def _by_rules(self, request: Request, reason: str) -> Draft:
@@ -136,6 +133,18 @@ class ModelSynthesizer:
             notes=_notes(request),
         )
         return Prompt(role="answer", system=system, user=user, version=version, pictures=shown.pictures)
+
+
+def _weakness(request: Request, draft: Draft) -> str:
+    """Why the rules are heard beside a draft: it has no answer, or after a refusal the same one or one that no quote
+    holds; "" when it is good as it is.
+    """
+    if draft.answer is None:
+        return f"the model found no answer ({draft.reason})"
+    if any(doubt.startswith(f"{draft.answer!r}:") for doubt in request.doubts):
+        return "the model insists on what was refused"
+    held = draft.calculation is not None or any(stands(quote.text, draft.answer) for quote in draft.quotes)
+    return "" if held or not request.doubts else "the model's quotes don't hold its answer"
 
 
 async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
