@@ -5,11 +5,13 @@
 A server in a process of its own answers every chat after `latency` seconds, as a model would that is asked over a
 network: it plans, answers and verifies. The questions go through `app.batch.ask_file`, as those of `docsage ask
 --questions` do, one by one and then at the same time, with the request cache off and on (and empty each time). Printed
-are the ratio of the two times, and what a question costs beside the model when they are asked one by one:
+are the ratio of the two times, the CPU time of this process, and what a question costs beside the model when they are
+asked one by one:
 
 - overhead: wall time, less model calls and tool calls as the trace has them. It is graph, checkpoints, budget, trace,
   prompts, parsing, choosing what the model is shown, writing the answer down: all but model, search, reading, locating;
-- between nodes: the part of it outside the nodes: graph, checkpoints, budget, trace, and the batch around them.
+- between nodes: the part of it that is graph, checkpoints and budget, and the trace around nodes;
+- around the run: the part of it before a trace begins and after it ends, most of which is forcing the answer to disk.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +52,7 @@ class Measured:
     cpu: float
     overhead: float
     between: float
+    around: float
     tools: float
     model: float
     calls: float
@@ -59,7 +63,9 @@ def main() -> None:
         _serve(float(sys.argv[2]))
         return
     options = _options()
-    table = Table("cache", "asked", "wall s", "CPU s", "of serial", "overhead", "between nodes", "tools", "model")
+    table = Table(
+        "cache", "asked", "wall s", "CPU s", "CPU each", "overhead", "between nodes", "around", "tools", "model"
+    )
     shares: list[float] = []
     overheads: list[float] = []
     with tempfile.TemporaryDirectory() as folder, _server(options.latency) as url:
@@ -72,13 +78,15 @@ def main() -> None:
                 shares.append(together.wall / serial.wall)
                 overheads.append(serial.overhead)
                 name = f"{'on' if cache else 'off'}, round {number}"
-                table.add_row(name, "one by one", *_cells(serial, 1.0))
-                table.add_row("", f"{options.concurrency} at a time", *_cells(together, shares[-1]))
-    console = Console(width=120)
+                per = (serial.overhead, serial.between, serial.around, serial.tools, serial.model)
+                table.add_row(name, "one by one", *_cells(serial, options.questions), *(f"{ms:.1f} ms" for ms in per))
+                cells = _cells(together, options.questions)
+                table.add_row("", f"{options.concurrency} at a time", *cells, f"{shares[-1]:.4f}")
+    console = Console(width=130)
     console.print(table)
     console.print(
         f"{options.questions} questions, {serial.calls:.1f} model calls each of {options.latency * 1000:.0f} ms; "
-        f"times in ms are means a question; load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores"
+        f"times in ms are means a question, and below the first of them is the share of the serial time; load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores"
     )
     console.print(
         f"of the serial time: best {min(shares):.4f}, median {statistics.median(shares):.4f}, wanted at most "
@@ -96,9 +104,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _cells(measured: Measured, share: float) -> tuple[str, ...]:
-    times = (measured.overhead, measured.between, measured.tools, measured.model)
-    return (f"{measured.wall:.2f}", f"{measured.cpu:.2f}", f"{share:.4f}", *(f"{time:.1f} ms" for time in times))
+def _cells(measured: Measured, questions: int) -> tuple[str, ...]:
+    return f"{measured.wall:.2f}", f"{measured.cpu:.2f}", f"{1000 * measured.cpu / questions:.1f} ms"
 
 
 def _measured(work: Path, url: str, *, cache: bool, together: int) -> Measured:
@@ -120,22 +127,44 @@ def _measured(work: Path, url: str, *, cache: bool, together: int) -> Measured:
     wrong = [t["question"] for t in answers if t["answer"] != gold[t["question_id"]]]
     if wrong or len(answers) != len(gold):
         raise SystemExit(f"{report}; not answered as the document says: {wrong[:3]}")
-    model = tools = inside = 0.0
+    model = tools = inside = runs = 0.0
     for trajectory in answers:
         events = load(find(collection, trajectory["trace_id"]))
         model += sum(event.data["ms"] for event in events if event.kind == "model_call")
-        tools += sum(event.data["ms"] for event in events if event.kind == "tool_call")
+        tools += _covered([_span(event) for event in events if event.kind == "tool_call"])
         inside += 1000 * trajectory["usage"]["seconds"]
+        runs += _at(events[-1]) - _at(events[0])
     share = 1 / len(answers)
     return Measured(
         wall=wall,
         cpu=cpu,
         overhead=(1000 * wall - model - tools) * share,
-        between=(1000 * wall - inside) * share,
+        between=(runs - inside) * share,
+        around=(1000 * wall - runs) * share,
         tools=tools * share,
         model=model * share,
         calls=sum(t["usage"]["model_calls"] for t in answers) * share,
     )
+
+
+def _span(event: Any) -> tuple[float, float]:
+    """Begin and end of a call in ms; an event is written at its end."""
+    end = _at(event)
+    return end - event.data["ms"], end
+
+
+def _at(event: Any) -> float:
+    """When an event was written, in ms."""
+    return 1000 * datetime.fromisoformat(event.ts).timestamp()
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """How long at least one of the calls ran: calls of one stage run at the same time."""
+    total, last = 0.0, 0.0
+    for begin, end in sorted(spans):
+        total += max(end - max(begin, last), 0.0)
+        last = max(last, end)
+    return total
 
 
 def _profile(url: str, *, cache: bool, together: int) -> Any:
