@@ -86,7 +86,8 @@ def main() -> None:
     console.print(table)
     console.print(
         f"{options.questions} questions, {serial.calls:.1f} model calls each of {options.latency * 1000:.0f} ms; "
-        f"times in ms are means a question, and below the first of them is the share of the serial time; load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores"
+        f"times in ms are means a question, and in the rows below the share of the serial time;\n"
+        f"load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores"
     )
     console.print(
         f"of the serial time: best {min(shares):.4f}, median {statistics.median(shares):.4f}, wanted at most "
