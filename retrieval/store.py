@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -109,6 +110,8 @@ class Store(Database):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, schema=_SCHEMA, version=STORE_VERSION)
+        # Kept by their whole content, so that what is kept can't be out of date.
+        self._parsed = lru_cache(maxsize=_KEPT_PAGES)(lambda row: _page(row, self._decoded(row[-1])))
 
     def note_writer(self, pid: int) -> None:
         """Leave word of the process that holds the collection's lock; it is not taken back."""
@@ -241,7 +244,7 @@ class Store(Database):
     def page(self, ref: PageRef) -> Page | None:
         """One page, or None when it was not read (yet)."""
         found = self.rows(f"SELECT {_COLUMNS} FROM pages WHERE doc_id = ? AND page = ?", (ref.doc_id, ref.page))
-        return _page(found[0], self._decoded(found[0][-1])) if found else None
+        return self._parsed(found[0]) if found else None
 
     def pages(self, doc_id: str) -> Iterator[Page]:
         """The pages of a document that have been read, in page order."""
@@ -305,6 +308,8 @@ _PUT_PAGE = (
     " layout = excluded.layout, note = excluded.note, ocr = excluded.ocr, figures = excluded.figures,"
     " content = excluded.content, revision = revision + 1"
 )
+_KEPT_PAGES = 256
+"""Pages that stay parsed: questions at the same time read the same ones."""
 _COLUMNS = "doc_id, page, label, width, height, writing, layout, note, content"
 
 

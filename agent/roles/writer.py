@@ -56,7 +56,8 @@ class ModelSynthesizer:
             return await self._by_rules(request, "the model can't be reached")
         if request.task == "ocr":
             by_ocr = await self._by_rules(request, "the page's text as it was read")
-            return await transcribed(request, capabilities, by_ocr) or by_ocr
+            # A transcription that was refused would come out the same again; OCR's is what is left.
+            return by_ocr if request.doubts else await transcribed(request, capabilities, by_ocr) or by_ocr
         shown = await self._shown(request, capabilities)
         if shown is None:
             return await self._by_rules(request, "no page with text was read")

@@ -172,8 +172,14 @@ def test_a_model_that_sees_reads_the_page_and_ocr_checks_it(leaf: Book, tmp_path
     assert len(asked(model, "read")[0].pictures) == 1
     assert [claim.verdict for claim in trajectory.claims] == ["supported", "supported"]
     assert len(trajectory.regions) == 3
-    wrong, _ = run(leaf, tmp_path / "b", "ocr", "请抄录此页文字。", {}, read=["天地玄黃宇宙洪荒日月盈昃"], **sighted)
-    assert wrong.abstained
+
+
+def test_ocr_answers_where_the_model_read_something_else(leaf: Book, tmp_path: Path) -> None:
+    script = {"capabilities": {"vision": True}, "read": ["天地玄黃宇宙洪荒日月盈昃"]}
+    trajectory, model = run(leaf, tmp_path, "ocr", "请抄录此页文字。", {}, **script)
+    assert trajectory.answer == "\n".join(COLUMNS)
+    assert trajectory.usage.replans == 1
+    assert len(asked(model, "read")) == 1
 
 
 def test_the_task_is_asked_for_where_the_caller_doesnt_say_it(leaf: Book, tmp_path: Path) -> None:
