@@ -94,12 +94,10 @@ class ModelSynthesizer:
 
     async def _shown(self, request: Request, capabilities: Capabilities) -> Shown | None:
         """The pieces and pictures that fit the context; None when there is nothing to show."""
-        ranked = await asyncio.to_thread(rank_units, request.question, request.pages)
-        best = list(dict.fromkeys(item.unit.page for item in ranked))[:_LAID_OUT]
+        best = [read.page.ref for read in request.pages[:_LAID_OUT]]
         laid_out = await request.lay_out(best) if best else {}
         pages = [replace(read, page=laid_out.get(read.page.ref, read.page)) for read in request.pages]
-        known = [item for item in ranked if item.unit.page not in laid_out]
-        ranked = await asyncio.to_thread(rank_units, request.question, pages, known)
+        ranked = await asyncio.to_thread(rank_units, request.question, pages)
         form = self._settings.evidence if capabilities.vision else "text"
         pictured = tuple(pages[: self._settings.images]) if form != "text" else ()
         images_only = bool(pictured) and (form == "image" or not ranked)
