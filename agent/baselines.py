@@ -6,16 +6,16 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from langchain_core.utils.json import parse_json_markdown
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from agent.budget import Budget, add
 from agent.loop import run
-from agent.models.calls import ModelCalls, text_tokens
+from agent.models.calls import ModelCalls, json_in, text_tokens
 from agent.models.client import ModelClient
 from agent.models.settings import EvidenceForm
 from agent.models.types import Capabilities, ModelFailed, Picture, Prompt
@@ -38,6 +38,9 @@ _LEAST_TEXT = 100
 _NO_ANSWER = re.compile(
     r"(?:not answerable|unanswerable|无法回答|無法回答|不可回答)(?:[.。,，:：;；!！\s].*)?", re.IGNORECASE | re.DOTALL
 )
+
+
+_ANSWER = re.compile(r'"answer"\s*:\s*"((?:[^"\\\n]|\\.)*)"')
 
 
 class Citation(BaseModel):
@@ -248,10 +251,9 @@ def _cut_to(text: str, tokens: int) -> str:
 
 def _direct(text: str) -> DirectReply:
     """The reply as a record, words around it aside; words that are no JSON are the answer as they stand."""
-    start, stop = text.find("{"), text.rfind("}")
-    for part in (text, text[start : stop + 1] if 0 <= start < stop else ""):
-        try:
-            return DirectReply.model_validate(parse_json_markdown(part))
-        except (ValueError, TypeError, ValidationError, RecursionError):
-            continue
+    with suppress(ValueError, TypeError):
+        return DirectReply.model_validate(json_in(text))
+    if text.lstrip("` \njson").startswith("{") and (field := _ANSWER.search(text)):
+        # JSON that is broken elsewhere; the answer itself can be read.
+        return DirectReply(answer=str(json_in(f'{{"answer": "{field.group(1)}"}}')["answer"]))
     return DirectReply(answer=text.strip())

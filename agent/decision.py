@@ -40,11 +40,12 @@ def decide_next(state: AgentState, needed: TaskSettings) -> Decision:
     best = state.get("best")
     if best is not None and best.draft.answer is not None:
         confidence = best.verification.report.confidence
+        best_is_whole = best.verification.report.support_rate in (None, 1.0)
         share = f"{confidence:.2f} of the {needed.support:.2f} needed"
         if confidence >= needed.tentative and confidence > 0:
             return Decision(
                 outcome="finish",
-                stop_reason="budget" if confidence >= needed.support else "tentative",
+                stop_reason="budget" if confidence >= needed.support and best_is_whole else "tentative",
                 why=f"{ended}; the best answer so far has confidence {share}",
             )
     if draft.final and why:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -24,6 +26,7 @@ T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
 _PICTURE_TOKENS = 1200
 _SHOWN = 8000
+_DECODER = json.JSONDecoder(strict=False)
 _WIDE = re.compile(r"[^\u0000-\u2e7f]")
 
 
@@ -221,20 +224,39 @@ def text_tokens(text: str) -> int:
     return wide + (len(text) - wide + 3) // 4
 
 
+def json_in(text: str) -> Any:
+    """The JSON in a reply, code fences and words around it and what follows it aside; None when it has none.
+
+    Surrogates without their other half, which no file can hold, are replaced.
+    """
+    start = text.find("{")
+    if start < 0:
+        return None
+    with suppress(ValueError, RecursionError):
+        return _clean(_DECODER.raw_decode(text, start)[0])
+    with suppress(ValueError, TypeError, RecursionError):
+        return _clean(parse_json_markdown(text))
+    return None
+
+
+def _clean(value: Any) -> Any:
+    """A JSON value with strings that can be written as UTF-8."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_clean(name): _clean(item) for name, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
+
+
 def _parsed(text: str, schema: type[T], check: Callable[[T], str]) -> tuple[T | None, str]:
-    """The record in a reply, code fences and words around it aside; "" or what is wrong."""
-    try:
-        data = parse_json_markdown(text)
-    except (ValueError, TypeError, RecursionError):
-        start, stop = text.find("{"), text.rfind("}")
-        try:
-            data = parse_json_markdown(text[start : stop + 1]) if 0 <= start < stop else None
-        except (ValueError, TypeError, RecursionError):
-            data = None
+    """The record in a reply; "" or what is wrong."""
+    data = json_in(text)
     if not isinstance(data, dict):
         return None, "the reply is no JSON object"
     try:
         value = schema.model_validate(data)
     except ValidationError as error:
         return None, "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
+    except (TypeError, ValueError, OverflowError) as error:
+        return None, f"the reply has a wrong form ({type(error).__name__})"
     return value, check(value)

@@ -93,12 +93,12 @@ def _sentence(text: str) -> str:
 
 
 def _piece(shown: Shown, source: str) -> Scored | None:
-    match = re.search(r"S\s*(\d+)", source) or re.fullmatch(r"\s*\[?(\d+)\]?\s*", source)
+    match = re.search(r"S\s*(\d{1,6})(?!\d)", source) or re.fullmatch(r"\s*\[?(\d{1,6})\]?\s*", source)
     return shown.exhibits.pieces.get(f"S{match.group(1)}") if match else None
 
 
 def _pictured(shown: Shown, source: str) -> PageRead | None:
-    match = re.search(r"P\s*(\d+)", source) or re.fullmatch(r"\s*(\d+)\s*", source)
+    match = re.search(r"\bP(?:age)?\s*(\d{1,6})(?!\d)", source, re.I) or re.fullmatch(r"\s*(\d{1,6})\s*", source)
     number = int(match.group(1)) if match else 0
     return shown.pictured[number - 1] if 1 <= number <= len(shown.pictured) else None
 

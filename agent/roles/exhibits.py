@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.models.calls import text_tokens
 from agent.prompts import fenced
@@ -87,6 +87,8 @@ def _chosen(ranked: Sequence[Scored], tokens: int) -> list[Scored]:
     by_place = {(item.unit.page, item.unit.order): item for item in ranked}
     chosen: dict[tuple[PageRef, int], Scored] = {}
     left = tokens
+    if ranked and all(_cost(item.unit) > tokens for item in ranked):
+        return [_cut_to(ranked[0], tokens)]
     for item in ranked:
         for order in (item.unit.order, item.unit.order - 1, item.unit.order + 1):
             place = (item.unit.page, order)
@@ -98,6 +100,13 @@ def _chosen(ranked: Sequence[Scored], tokens: int) -> list[Scored]:
                 chosen[place] = near
                 left -= cost
     return list(chosen.values())
+
+
+def _cut_to(item: Scored, tokens: int) -> Scored:
+    """The beginning of a piece that is too long to be shown as a whole."""
+    text = item.unit.text
+    kept = text[: max(len(text) * tokens // (2 * max(text_tokens(text), 1)), 1)]
+    return replace(item, unit=item.unit.model_copy(update={"text": kept, "context": item.unit.context[:100]}))
 
 
 def _cost(unit: Unit) -> int:

@@ -25,7 +25,7 @@ _UNCAPPED = 12
 _ALWAYS = 3
 """Tool calls that every plan has: a search for the question, reading, placing quotes."""
 _MOST_DOCUMENTS = 30
-_ADDRESS = re.compile(r"(?:D(\d+)[.: ]*)?(?:p(?:age)?\s*)?(\d+)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:D(\d{1,6})[.: ]*)?(?:p(?:age)?\s*)?(\d{1,6})", re.IGNORECASE)
 _USUAL: dict[Task, str] = {
     "ocr": "page_reader",
     "translation": "page_reader, char_normalizer",

@@ -13,19 +13,21 @@ from pydantic import BaseModel, Field, field_validator
 from agent.matching import terms
 from agent.models.types import Picture, Prompt
 from agent.prompts import fenced, render
+from agent.roles.objections import beside_the_point, cut, misread, shows
 from agent.types import Claim, Verdict
-from agent.values import figurative, values
+from agent.values import values
 from agent.verifier import Case, RuleVerifier, Verification, report_on
 from tools.characters import normalize
 from tools.types import Evidence
 
 _MOST_CLAIMS = 8
 _MOST_EVIDENCE = 6000
-_AGREED, _BY_MODEL, _BY_RULES, _DISPUTED = 0.9, 0.6, 0.5, 0.25
-"""Confidence in a claim that model and rules support, that one of them supports while the other can't tell or wasn't
-asked, and that one supports while the other denies it."""
+_AGREED, _BY_MODEL, _BY_RULES, _WEAKLY, _DISPUTED = 0.9, 0.6, 0.5, 0.4, 0.25
+"""Confidence in a claim that model and rules support; that the model supports by words that show it, while the rules
+can't tell; that rules support, while the model could not be asked; that one supports weakly while the other can't tell;
+and that one supports while the other denies it. Those from 0.5 on may end a run, those below are tentative at most.
+"""
 _LEAST_QUOTE = 2
-_SHORT, _SHOWN = 4, 160
 _SPACE = re.compile(r"[\s\"“”‘’'「」『』]+")
 
 
@@ -93,10 +95,37 @@ class ModelVerifier:
         if case.task == "translation":
             return _translation(claim, reply, evidence), reply.missing
         verdict, why = _upheld(reply, claim.text, evidence, blind=blind)
-        if verdict == "supported" and not blind and (lack := _beside_the_point(case, claim.text, reply.quote)):
-            verdict, why = "unsupported", lack
-        joined = _seen_only(claim, verdict, why) if blind else _joined(claim, verdict, why)
+        if blind:
+            joined = _seen_only(claim, verdict, why)
+        else:
+            if verdict == "supported" and (lack := beside_the_point(case, claim.text, reply.quote)):
+                verdict, why = "unsupported", lack
+            joined = _joined(_reconsidered(case, claim, cited), verdict, why)
+            joined = _weighed(case, claim, joined, reply.quote, evidence)
         return joined, "" if joined.verdict == "supported" else reply.missing
+
+
+def _reconsidered(case: Case, claim: Claim, cited: Sequence[Evidence]) -> Claim:
+    """A claim that rules support, unless its value is that of another column, row, currency, scale or unit."""
+    if claim.verdict != "supported" or case.draft.calculation is not None or case.draft.origin.startswith("rules"):
+        return claim
+    if problem := misread(case.question, claim.text, cited):
+        return claim.model_copy(update={"verdict": "contradicted", "confidence": 0.0, "reason": problem})
+    return claim
+
+
+def _weighed(case: Case, ruled: Claim, joined: Claim, quote: str, evidence: str) -> Claim:
+    """A claim that only the model supports, with the weight that its quote has.
+
+    Operands that stand nowhere are final. A count is as sure as nobody knows whether the facts are all there are.
+    """
+    if joined.verdict != "supported" or ruled.verdict == "supported":
+        return joined
+    if case.draft.calculation is not None:
+        return joined.model_copy(update={"verdict": ruled.verdict, "confidence": 0.0, "reason": ruled.reason})
+    known = f"{evidence} {case.question.text}"
+    weak = case.question.answer_type in ("count", "yes_no") or not shows(ruled.text, quote, known)
+    return joined.model_copy(update={"confidence": _WEAKLY}) if weak else joined
 
 
 def _cited(case: Case) -> list[Evidence]:
@@ -177,31 +206,7 @@ def _upheld(reply: VerdictReply, claim: str, evidence: str, *, blind: bool) -> t
     if reply.verdict == "contradicted" and agrees:
         return "supported", f"the evidence gives {reply.value!r}, as the claim does"
     given = f", which give {reply.value!r}" if reply.value.strip() else ""
-    return reply.verdict, f"the model finds it {reply.verdict} by the words {_cut(reply.quote)!r}{given}"
-
-
-def _beside_the_point(case: Case, claim: str, quote: str) -> str:
-    """Why words that stand in the evidence don't show a claim: they lack its value or most of its words; "" if they do.
-
-    Yes and no stand nowhere, a result stands beside its operands, and a count beside as many facts.
-    """
-    question = case.question
-    if question.answer_type == "yes_no" or case.draft.calculation is not None:
-        return ""
-    given = values(question.text)
-    claimed = [v for v in values(claim) if not figurative(v) and not any(v.same(known) for known in given)]
-    if question.answer_type == "count" and any(value.number == len(case.facts) for value in claimed):
-        return ""
-    if claimed and not any(value.same(other) for value in claimed for other in values(quote)):
-        return f"the words {_cut(quote)!r} don't give {claimed[0].text}"
-    wanted = set(terms(claim))
-    if not claimed and len(wanted) <= _SHORT and len(wanted & set(terms(quote))) * 2 < len(wanted):
-        return f"the words {_cut(quote)!r} don't name it"
-    return ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return reply.verdict, f"the model finds it {reply.verdict} by the words {cut(reply.quote)!r}{given}"
 
 
 def _agrees(value: str, claim: str) -> bool | None:
@@ -229,7 +234,7 @@ def _joined(claim: Claim, verdict: Verdict, why: str) -> Claim:
     if claim.verdict == verdict == "supported":
         return claim.model_copy(update={"confidence": max(claim.confidence, _AGREED), "reason": both})
     if claim.verdict == "supported" and verdict == "unsupported":
-        return claim.model_copy(update={"confidence": min(claim.confidence, _BY_RULES), "reason": both})
+        return claim.model_copy(update={"confidence": min(claim.confidence, _WEAKLY), "reason": both})
     if claim.verdict == "supported":
         return claim.model_copy(update={"confidence": min(claim.confidence, _DISPUTED), "reason": both})
     if verdict == "supported" and claim.verdict == "unsupported":
@@ -266,5 +271,5 @@ def _translation(claim: Claim, reply: VerdictReply, original: str) -> Claim:
             }
         )
     return claim.model_copy(
-        update={"verdict": reply.verdict, "confidence": 0.0, "reason": f"left out or wrong: {_cut(reply.quote)!r}"}
+        update={"verdict": reply.verdict, "confidence": 0.0, "reason": f"left out or wrong: {cut(reply.quote)!r}"}
     )

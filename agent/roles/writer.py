@@ -29,10 +29,18 @@ _CLASSICAL = ("translation", "reasoning_qa", "knowledge_qa", "linguistic_qa")
 _SURE = 0.3
 """From this confidence on an answer by rules is right about as often as not, as measured without a model."""
 _NO_ANSWER = re.compile(
-    r"(?:not (?:answerable|available|stated|mentioned|provided|given|specified)|unanswerable|unknown|n/?a|none|"
-    r"insufficient.{0,40}|no answer|无法回答|无法确定|未提及|没有提到|不详)[.。]?",
+    r"(?:not (?:answerable|available|stated|mentioned|provided|given|specified)|unanswerable|unknown|n/?a|none|null|"
+    r"insufficient.{0,40}|no answer|无|無|无法回答|无法确定|未提及|没有提到|不详)[.。]?",
     re.IGNORECASE,
 )
+_SAYS_NOTHING = re.compile(
+    r"\b(?:do(?:es)?(?: not|n't) (?:say|mention|state|provide|contain|specify|give|include|tell|indicate)"
+    r"|(?:is|are|was|were) not (?:mentioned|stated|provided|specified|given|available|included)"
+    r"|no (?:information|mention)|cannot be (?:determined|answered))\b"
+    r"|(?:没有|沒有|未|并未)(?:提到|提及|说明|說明|写明|记载|記載|给出|提供)|(?:无法|不能|無法)(?:确定|回答|得知|判断|確定)",
+    re.IGNORECASE,
+)
+"""What a model writes as an answer when it means that the pages hold none."""
 
 
 class ModelSynthesizer:
@@ -150,7 +158,7 @@ async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
     """The reply as a draft: its facts with their quotes, its answer when it has one that rests on any."""
     request, question = shown.request, shown.request.question
     answer = reply.answer.strip()
-    given = reply.sufficient and bool(answer) and not _NO_ANSWER.fullmatch(answer)
+    given = reply.sufficient and bool(answer) and not _declines(question, answer)
     calculation = None
     if isinstance(reply, TranslationReply):
         quoted = translated(shown, reply)
@@ -169,7 +177,7 @@ async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
         reason = "nothing that the model cites stands on the pages"
     return Draft(
         answer=answer if given and quoted else None,
-        candidate=shortened(answer) if answer and not _NO_ANSWER.fullmatch(answer) else None,
+        candidate=shortened(answer) if answer and not _declines(question, answer) else None,
         quotes=quotes,
         statements=tuple(statement for _, statement, _ in quoted),
         coverage=best.coverage if best else 0.0,
@@ -192,12 +200,21 @@ def _unusable(reply: AnswerReply | TranslationReply, shown: Shown) -> str:
     answer, question = reply.answer.strip(), shown.request.question
     if reply.sufficient and not answer:
         return '"answer" is empty; if the pages don\'t hold the answer, set "sufficient" to false'
+    if reply.sufficient and not any(char.isalnum() for char in answer):
+        return f'"answer" has no letters and no digits: {answer[:40]}'
     if reply.sufficient and isinstance(reply, AnswerReply) and _repeats(question, answer):
         return f'"answer" only repeats the question ({answer}); say what is asked for'
     named = [source for fact in reply.facts for source in fact.sources] if isinstance(reply, AnswerReply) else []
-    if reply.sufficient and named and not any(shown.knows(source) for source in named):
+    if reply.sufficient and named and shown.ids and not any(shown.knows(source) for source in named):
         return f'{named[0]!r} is no id of what was shown; "sources" are ids such as {shown.ids[0]} or {shown.ids[-1]}'
     return ""
+
+
+def _declines(question: Question, answer: str) -> bool:
+    """Whether an answer says that there is none. What a document doesn't say may be asked for, too."""
+    if _NO_ANSWER.fullmatch(answer):
+        return True
+    return question.answer_type != "yes_no" and not question.negated and _SAYS_NOTHING.search(answer) is not None
 
 
 def _repeats(question: Question, answer: str) -> bool:
