@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -18,7 +20,8 @@ from agent.types import Task, Trajectory
 from app.questions import Asked, load_questions
 from app.scope import read_scope
 from app.session import AgentChoice, Session
-from evaluation.records import JsonLines
+from evaluation.folder import differences
+from evaluation.records import JsonLines, write_bytes
 from evaluation.run import ask_each
 from evaluation.types import Failure, Question
 from retrieval.errors import DocsageError, InputError
@@ -97,6 +100,9 @@ def ask_file(
         failures = JsonLines(failed, Failure)
         answers.repair()
         failures.repair()
+        profile = session.profile.recorded()
+        profile["model"].pop("base_url")  # the same model may be served elsewhere tomorrow
+        _check_settings(out, answers, {**profile, **(choice or AgentChoice()).recorded(), "task": task})
         done = {t.question_id for t in answers.read()}
         if any(item.id not in done for item in asked):  # else the model need not even be there
             agent, hints = session.agent(choice), Hints(task=task)
@@ -105,6 +111,20 @@ def ask_file(
         return _report(asked, answers, failures)
     finally:
         lock.release()
+
+
+def _check_settings(out: Path, answers: JsonLines[Trajectory], settings: dict[str, Any]) -> None:
+    """Note beside `out` how its questions are asked; InputError when it holds answers that were asked for otherwise."""
+    note = out.with_name(out.name + ".settings.json")
+    try:
+        before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{note} can't be read", remedy="remove it, or choose another --out") from error
+    if before is not None and next(iter(answers.read()), None) is not None:
+        changed = differences(before, settings)
+        if changed:
+            raise InputError(f"{out} holds answers with {'; '.join(changed)}", remedy="choose another --out")
+    write_bytes(note, json.dumps(settings, ensure_ascii=False, indent=2).encode() + b"\n")
 
 
 def _check_output(path: Path, questions: Path) -> None:

@@ -99,6 +99,11 @@ def _check_options(
         raise InputError("--questions and --out belong together", remedy="give both, or a question")
     if questions is None and not (given and given[0].strip()):
         raise InputError("no question was given", remedy='docsage ask "question" [PATH]..., or --questions FILE')
+    if questions is not None and given and not os.path.exists(given[0]):
+        raise InputError(
+            f"there is no file or folder {given[0]!r}",
+            remedy="give a question or --questions, not both; else only paths",
+        )
     if questions is not None and for_one:
         raise InputError("--json and --boxes are for one question", remedy="--out holds the trajectories as JSON")
     if estimate and questions is None:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from evaluation.ancientdoc.scoring import Comparison
 
 
+EXIT_FAILED = 2
+"""Questions that could not be asked, as in `docsage ask --questions`."""
+
+
 class Part(StrEnum):
     """What `--without` can leave out; typer takes no list of literals."""
 
@@ -110,6 +114,8 @@ def ancientdoc(
     console.print(behaviour_report(measured.behaviour))
     if as_json:
         print_json(measured.summary.model_dump_json(by_alias=True))
+    if measured.summary.failed:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def behaviour(

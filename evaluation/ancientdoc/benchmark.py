@@ -114,7 +114,9 @@ def _scopes(run: Run, samples: Sequence[AncientSample], collection: Collection, 
         if not lost:
             scopes[sample.id] = Scope(doc_ids=tuple(dict.fromkeys(documents[path] for path in sample.paths)))
             continue
-        reason = reasons.get(lost[0].resolve(), f"{lost[0]} does not exist")
+        reason = reasons.get(
+            lost[0].resolve(), f"{lost[0]} does not exist: name the folder of the images with --images"
+        )
         progress.note(reason)
         question = Question(id=sample.id, text=sample.question, scope=Scope(doc_ids=()))
         run.failures.append(failure_of(question, UnreadableDocument(reason)))

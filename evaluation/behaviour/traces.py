@@ -47,9 +47,12 @@ def runs_at(traces: Iterable[tuple[Path, Task | None]]) -> Iterator[TracedRun | 
 
 
 def runs_in(folder: Path) -> list[TracedRun | None]:
-    """The runs of a folder of traces, or of a collection, by name of file; InputError when none of them has ended."""
-    inner = folder / "traces"
-    where = inner if inner.is_dir() else folder
+    """The runs of a folder of traces, of a collection, or of a benchmark's run, by name of file.
+
+    InputError when none of them has ended.
+    """
+    inner = (folder / "traces", folder / "collection" / "traces")
+    where = next((path for path in inner if path.is_dir()), folder)
     try:
         paths = sorted(where.glob("*.jsonl"))
     except OSError as error:

@@ -78,3 +78,21 @@ def test_the_same_question_twice_is_two_questions(tmp_path: Path) -> None:
 def test_a_file_that_cant_be_used_is_explained(tmp_path: Path, name: str, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         load_questions(_file(tmp_path, name, text))
+
+
+def test_answers_of_other_settings_end_in_no_file_together(docsage, english_pdf: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("How many apple trees are there?\n", encoding="utf-8")
+    batch = ("ask", "--questions", "q.txt", "--out", "a.jsonl", english_pdf)
+    assert docsage(*batch).code == 0
+    assert docsage(*batch).code == 0
+    other = docsage(*batch, "--task", "translation")
+    assert other.code == 2
+    assert "a.jsonl holds answers with task null" in other.err
+    assert "choose another --out" in other.err
+
+
+def test_a_question_and_a_file_of_questions_are_not_both_asked(docsage, english_pdf: Path, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("How many apple trees are there?\n", encoding="utf-8")
+    result = docsage("ask", "Who is it?", english_pdf, "--questions", "q.txt", "--out", "a.jsonl")
+    assert result.code == 2
+    assert "not both" in result.err
