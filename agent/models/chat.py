@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,14 +16,17 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
-from agent.models.failures import empty, truncated, withheld
+from agent.models.failures import empty, truncated, withheld, worded
 from agent.models.settings import ModelSettings
+from agent.models.texts import cleaned_line
 from agent.models.types import Reply
 
 _CONNECT = 10.0
 _NO_KEY = "none"
 """Sent where there is no key: the client wants one, and servers that need none ignore it."""
 _OPENED, _CLOSED = "<think>", "</think>"
+_MOST_TOKENS = 10**9
+"""More than any reply costs: a count beyond it is none."""
 
 
 class NoCompletion(Exception):
@@ -32,6 +35,22 @@ class NoCompletion(Exception):
     def __init__(self, body: Any) -> None:
         super().__init__(f"no chat completion, but {type(body).__name__}")
         self.body = body
+
+
+class Unreadable(Exception):
+    """The server replied with a body that can't be read."""
+
+
+async def readable(response: Awaitable[object]) -> Any:
+    """What a server replies, as `client.post` and `client.get` read it; Unreadable when they can't.
+
+    It may be no JSON and no UTF-8 though it says so, hold a number of too many digits, be nested too deep for the
+    parser, or name a character set that is none, such as hex: Python's codecs take that each in its own way.
+    """
+    try:
+        return await response
+    except (ValueError, RecursionError, LookupError, TypeError, AssertionError) as error:
+        raise Unreadable(type(error).__name__) from error
 
 
 class Chat(BaseChatOpenAI):
@@ -50,7 +69,7 @@ class Chat(BaseChatOpenAI):
     ) -> ChatResult:
         payload = self._get_request_payload(messages, stop=stop, **kwargs)
         # The typed form of the same call walks through the whole request and reply and doubles the cost of a call.
-        response = await self.root_async_client.post("/chat/completions", body=payload, cast_to=object)
+        response = await readable(self.root_async_client.post("/chat/completions", body=payload, cast_to=object))
         return ChatResult(generations=[ChatGeneration(message=_message_of(response))])
 
 
@@ -184,13 +203,13 @@ def _message_of(body: Any) -> AIMessage:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise NoCompletion(body)
-    usage = body.get("usage") or {}
-    tokens_in, tokens_out = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    tokens_in, tokens_out = (_tokens_in(body.get("usage"), name) for name in ("prompt_tokens", "completion_tokens"))
+    finish, refusal = choice.get("finish_reason"), message.get("refusal")
     thinking = message.get("reasoning") or message.get("reasoning_content")
     return AIMessage(
         content=_text_in(message.get("content")),
-        additional_kwargs={"reasoning": _text_in(thinking), "refusal": message.get("refusal")},
-        response_metadata={"finish_reason": choice.get("finish_reason"), "model_name": body.get("model")},
+        additional_kwargs={"reasoning": _text_in(thinking), "refusal": worded(refusal) if refusal else ""},
+        response_metadata={"finish_reason": cleaned_line(finish) if isinstance(finish, str) else ""},
         usage_metadata=UsageMetadata(
             input_tokens=tokens_in, output_tokens=tokens_out, total_tokens=tokens_in + tokens_out
         ),
@@ -198,7 +217,18 @@ def _message_of(body: Any) -> AIMessage:
 
 
 def _text_in(content: Any) -> str:
-    """The text of a content, which is a string, null or a list of parts."""
+    """The text of a content, which is a string, null or a list of parts with texts."""
     if isinstance(content, list):
-        return "".join(_text_in(part.get("text")) for part in content if isinstance(part, Mapping))
+        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
+
+
+def _tokens_in(usage: Any, name: str) -> int:
+    """A count of tokens; 0 when it is none. One below 0 would buy budget."""
+    count = usage.get(name) if isinstance(usage, Mapping) else None
+    if isinstance(count, str) and count.isdecimal() and len(count) <= len(str(_MOST_TOKENS)):
+        count = int(count)
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)
+    return count if isinstance(count, int) and 0 <= count <= _MOST_TOKENS else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -11,6 +12,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 
 from agent.models.cache import ReplyCache, request_key
 from agent.models.settings import ModelSettings
+from agent.models.texts import cleaned_line, cleaned_reply
 from agent.models.types import Capabilities, Model, ModelFailed, Prompt, Reply, Role, StructureMode
 
 T = TypeVar("T")
@@ -31,8 +33,8 @@ class ModelClient:
 
     @property
     def name(self) -> str:
-        """The model's name, as trajectories and traces say it."""
-        return self.model.name
+        """The model's name, as trajectories and traces say it: on one line, without what a terminal would obey."""
+        return cleaned_line(self.model.name)
 
     async def capabilities(self) -> Capabilities:
         """What the model can do; ModelFailed when it can't be reached, also after retries."""
@@ -62,7 +64,7 @@ class ModelClient:
     async def _asked(self, prompt: Prompt, mode: StructureMode) -> Reply:
         key = request_key(self.model.identity, prompt, mode) if self.cache else ""
         if self.cache is not None and (known := self.cache.get(key)) is not None:
-            return known
+            return cleaned_reply(known)
         async with self._limit():
             reply, attempts = await self._tried(lambda: self._whole(prompt, mode))
         reply = reply.model_copy(update={"attempts": reply.attempts + attempts - 1})
@@ -72,7 +74,7 @@ class ModelClient:
 
     async def _whole(self, prompt: Prompt, mode: StructureMode) -> Reply:
         """One reply; ModelFailed for one that was cut off or has no text, which is no answer."""
-        reply = await self.model.generate(prompt, mode)
+        reply = cleaned_reply(await self.model.generate(prompt, mode))
         if reply.finish == "length":
             raise ModelFailed(
                 f"the reply of {self.name} was truncated at {reply.tokens_out} tokens",
@@ -99,8 +101,9 @@ class ModelClient:
     def _wait(self, state: RetryCallState) -> float:
         """What the server asked for, else a random time up to one that doubles with each attempt."""
         error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, ModelFailed) and error.after is not None:
-            return min(error.after, _LONGEST_WAIT)
+        after = error.after if isinstance(error, ModelFailed) else None
+        if after is not None and not math.isnan(after):
+            return min(max(after, 0.0), _LONGEST_WAIT)
         wait: float = wait_random_exponential(multiplier=self.settings.backoff, max=_LONGEST_WAIT)(state)
         return wait
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -12,18 +11,17 @@ import openai
 from langchain_core.messages import AIMessage
 
 from agent.models.cache import ReplyCache, request_key
-from agent.models.chat import Connections, NoCompletion, reply_of
-from agent.models.failures import Refused, Request, failure_of, malformed, no_such_model, refusal
+from agent.models.chat import Connections, NoCompletion, Unreadable, readable, reply_of
+from agent.models.failures import Refused, Request, failure_of, malformed, no_such_model, refusal, worded
 from agent.models.payload import Lack, messages_of, newly_lacking, parameters_of, response_format
 from agent.models.probing import Said, said_by, sees, structure_of
 from agent.models.settings import ModelSettings
+from agent.models.texts import cleaned_reply, encodable
 from agent.models.types import Capabilities, ModelFailed, Prompt, Reply, StructureMode
 from retrieval.errors import InputError
 
 _LOOK_UP = 10.0
 """Seconds for what a server may not know at all."""
-_NO_JSON = (json.JSONDecodeError, UnicodeDecodeError)
-"""What reading a body raises that says it is JSON, and isn't."""
 
 
 class EndpointModel:
@@ -127,7 +125,7 @@ class EndpointModel:
         key = request_key(self.identity, prompt, mode)
         if self._probes is not None and (known := self._probes.get(key)) is not None:
             return known
-        reply = await self.generate(prompt, mode)
+        reply = cleaned_reply(await self.generate(prompt, mode))
         if self._probes is not None:
             await asyncio.to_thread(self._probes.put, key, prompt, reply)
         return reply
@@ -152,28 +150,28 @@ class EndpointModel:
         parameters = parameters_of(self._settings.decoding, lacks)
         if (form := response_format(prompt, mode)) is not None:
             parameters["response_format"] = form
-        connection = await self._connections.here()
+        connection, messages = await self._connections.here(), messages_of(prompt, lacks)
         try:
             async with asyncio.timeout(self._settings.timeout):
-                return await connection.chat.ainvoke(messages_of(prompt, lacks), model=self._name, **parameters)
+                return await connection.chat.ainvoke(messages, model=encodable(self._name), **parameters)
         except (openai.APIError, TimeoutError) as error:
             raise failure_of(error, request) from None
         except NoCompletion as error:
             raise _without_completion(error.body, request) from None
-        except _NO_JSON:
-            raise malformed("its JSON can't be read", request) from None
+        except Unreadable:
+            raise malformed("its body can't be read", request) from None
 
     async def _fetched(self, url: str, body: Mapping[str, Any] | None, seconds: float) -> Any:
         client = (await self._connections.here()).client
         try:
             async with asyncio.timeout(seconds):
                 if body is None:
-                    return await client.get(url, cast_to=object)
-                return await client.post(url, cast_to=object, body=dict(body))
+                    return await readable(client.get(url, cast_to=object))
+                return await readable(client.post(url, cast_to=object, body=dict(body)))
         except (openai.APIError, TimeoutError) as error:
             raise failure_of(error, self._request(timeout=seconds)) from None
-        except _NO_JSON:
-            raise malformed("its JSON can't be read", self._request()) from None
+        except Unreadable:
+            raise malformed("its body can't be read", self._request()) from None
 
     async def _explained(self, refused: Refused, prompt: Prompt) -> ModelFailed:
         """A refusal; one of the model names those that the server lists."""
@@ -205,7 +203,7 @@ def _without_completion(body: Any, request: Request) -> ModelFailed:
     if error:
         code = error.get("code") if isinstance(error, dict) else None
         return refusal(code if isinstance(code, int) and 400 <= code < 600 else 500, body, request)
-    return malformed("no choices" if isinstance(body, dict) else f"{str(body)[:60]!r}", request)
+    return malformed("no choices" if isinstance(body, dict) else f"{worded(body)[:60]!r}", request)
 
 
 def _checked(url: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import openai
 
+from agent.models.texts import cleaned_line
 from agent.models.types import ModelFailed
 
 _SHOWN = 400
@@ -74,16 +75,19 @@ def failure_of(error: openai.APIError | TimeoutError, request: Request) -> Model
     if isinstance(error, openai.APIStatusError):
         said = error.body if error.body else error.response.text
         return refusal(error.status_code, said, request, after=_wait_in(error.response.headers))
+    # Causes are told by their names, since openai's client comes with httpx or with httpx2.
+    cause_name = type(error.__cause__).__name__
+    cause = _one_line(str(error.__cause__ or error), request.key)
+    if cause_name == "DecodingError":
+        return malformed(f"its compression can't be undone: {cause}", request)
     if isinstance(error, openai.APIConnectionError):
-        cause = _one_line(str(error.__cause__ or error), request.key)
         return ModelFailed(
             f"{request.server} can't be reached ({cause})",
             remedy="is the server running, and is DOCSAGE_BASE_URL right?",
             # Nobody listens: waiting won't help. A connection that broke off is another matter.
-            # It is told by its name, since openai's client comes with httpx or with httpx2.
-            retry=type(error.__cause__).__name__ != "ConnectError",
+            retry=cause_name != "ConnectError",
         )
-    return malformed(_one_line(str(error), request.key), request)
+    return malformed(cause, request)
 
 
 def malformed(problem: str, request: Request) -> ModelFailed:
@@ -98,7 +102,7 @@ def refusal(status: int, body: Any, request: Request, *, after: float | None = N
     """The failure that a status of HTTP and the body that came with it stand for."""
     details = _details(body)
     said = _one_line(details.get("message") or "", request.key)
-    kinds = " ".join((said, details.get("code") or "", details.get("type") or ""))
+    kinds = " ".join((said, _one_line(details.get("code", ""), ""), _one_line(details.get("type", ""), "")))
     reading = _request_read(status, kinds, request) or _status_read(status, kinds, request)
     failure = Refused(
         f"{reading.problem} (HTTP {status}{': ' if said else ''}{said.rstrip('.')})",
@@ -177,7 +181,8 @@ def empty(finish: str) -> Unusable:
 
 def withheld(reason: str) -> Unusable:
     """The failure of a reply that the server's filter or the model itself refused to give."""
-    return Unusable(f"the reply was withheld ({reason})", remedy="ask another model, or put the question differently")
+    problem = f"the reply was withheld ({_one_line(reason, '')})"
+    return Unusable(problem, remedy="ask another model, or put the question differently")
 
 
 def no_such_model(refused: Refused, request: Request, listed: list[str] | None) -> Refused:
@@ -185,7 +190,7 @@ def no_such_model(refused: Refused, request: Request, listed: list[str] | None) 
     if listed:
         if request.model in listed:
             return refused
-        shown = ", ".join(get_close_matches(request.model, listed, n=_LISTED, cutoff=0.0))
+        shown = ", ".join(map(cleaned_line, get_close_matches(request.model, listed, n=_LISTED, cutoff=0.0)))
         shown += f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
         remedy = f"set DOCSAGE_MODEL to one of {shown}"
     else:
@@ -197,6 +202,14 @@ def no_such_model(refused: Refused, request: Request, listed: list[str] | None) 
     return failure
 
 
+def worded(value: Any) -> str:
+    """A value of a server's JSON in words, whatever it is: text as it stands."""
+    try:
+        return str(value)
+    except RecursionError:
+        return f"{type(value).__name__}, nested too deep"
+
+
 def _details(body: Any) -> dict[str, str]:
     """`message`, `code`, `type` and `param` of an error, in whichever of the usual forms it comes."""
     if isinstance(body, Mapping):
@@ -204,13 +217,13 @@ def _details(body: Any) -> dict[str, str]:
         if isinstance(inner, Mapping):
             message = inner.get("message") or inner.get("detail") or inner.get("error") or ""
             known = {name: inner.get(name) for name in ("code", "type", "param")}
-            return {"message": str(message)} | {k: str(v) for k, v in known.items() if v is not None}
-        return {"message": str(inner)}
-    return {"message": re.sub(r"<[^>]*>", " ", str(body or ""))}
+            return {"message": worded(message)} | {k: worded(v) for k, v in known.items() if v is not None}
+        return {"message": worded(inner)}
+    return {"message": re.sub(r"<[^<>]*>", " ", worded(body or ""))}
 
 
 def _one_line(text: str, key: str) -> str:
-    line = " ".join(text.split())
+    line = cleaned_line(text)
     if len(key) > 3:
         line = line.replace(key, "[key]")
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
@@ -234,6 +247,6 @@ def _wait_in(headers: Mapping[str, str]) -> float | None:
 def _seconds_until(date: str) -> float:
     try:
         moment = parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return math.nan
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp()

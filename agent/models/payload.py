@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from agent.models.failures import Refused
 from agent.models.settings import DecodingSettings
+from agent.models.texts import encodable
 from agent.models.types import Picture, Prompt, StructureMode
 
 Lack = Literal["max_tokens", "temperature", "top_p", "seed", "system"]
@@ -32,7 +33,7 @@ _STRICT_KEYS = frozenset(
 def messages_of(prompt: Prompt, lacks: frozenset[Lack]) -> list[BaseMessage]:
     """System, user with pictures, then the earlier turns. Without system messages, its text leads the user's."""
     messages: list[BaseMessage] = []
-    system, user = _encodable(prompt.system), _encodable(prompt.user)
+    system, user = encodable(prompt.system), encodable(prompt.user)
     if system and "system" in lacks:
         user = f"{system}\n\n{user}"
     elif system:
@@ -40,7 +41,7 @@ def messages_of(prompt: Prompt, lacks: frozenset[Lack]) -> list[BaseMessage]:
     blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": user}, *map(_picture_block, prompt.pictures)]
     messages.append(HumanMessage(blocks if prompt.pictures else user))
     for role, text in prompt.earlier:
-        messages.append(AIMessage(_encodable(text)) if role == "assistant" else HumanMessage(_encodable(text)))
+        messages.append(AIMessage(encodable(text)) if role == "assistant" else HumanMessage(encodable(text)))
     return messages
 
 
@@ -100,11 +101,6 @@ def strict_valid(schema: Any) -> bool:
             return False
     named = [*properties.values(), *schema.get("$defs", {}).values()]
     return all(map(strict_valid, [*named, schema.get("items"), schema.get("anyOf")]))
-
-
-def _encodable(text: str) -> str:
-    """The text with half characters (lone surrogates, which damaged files hold) replaced: they can't be sent."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _picture_block(picture: Picture) -> dict[str, Any]:

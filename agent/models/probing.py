@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent.models.failures import Refused, Unusable
+from agent.models.failures import Refused, Unusable, worded
 from agent.models.types import Picture, Prompt, Reply, StructureMode
 
 Ask = Callable[[Prompt, StructureMode], Awaitable[Reply]]
@@ -26,6 +26,8 @@ _COLOUR = {
     "additionalProperties": False,
 }
 _NUMBER = "7294"
+_MOST = 10**9
+"""More than any context has: a count beyond it is none."""
 _DENIED = (401, 403, 404)
 
 
@@ -144,7 +146,7 @@ def _is_object(text: str | None) -> bool:
 def _object(text: str | None) -> dict[str, Any] | None:
     try:
         value = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
@@ -158,13 +160,14 @@ async def _said_by_ollama(server: Server, name: str, shown: Mapping[str, Any]) -
     """Ollama cuts prompts at the context that it loaded the model with, mostly far below that of the model."""
     capabilities = shown.get("capabilities")
     vision = "vision" in capabilities if isinstance(capabilities, list) else None
-    if configured := re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters") or ""), re.MULTILINE):
-        return Said(vision=vision, context=int(configured[1]))
+    if configured := re.search(r"^num_ctx\s+(\d{1,9})\b", worded(shown.get("parameters")), re.MULTILINE):
+        return Said(vision=vision, context=_count(int(configured[1])))
     await server.fetched("/api/generate", {"model": name, "stream": False})
     running = await server.fetched("/api/ps") or {}
-    models = [model for model in running.get("models") or () if isinstance(model, Mapping)]
-    names = {name, f"{name}:latest"}
-    loaded = next((model for model in models if {model.get("name"), model.get("model")} & names), {})
+    listed = running.get("models")
+    models = [model for model in listed if isinstance(model, Mapping)] if isinstance(listed, list) else []
+    names = (name, f"{name}:latest")
+    loaded = next((model for model in models if model.get("name") in names or model.get("model") in names), {})
     trained = [_count(v) for key, v in _mapping(shown, "model_info").items() if key.endswith(".context_length")]
     return Said(vision=vision, context=_count(loaded.get("context_length")) or next(iter(trained), None))
 
@@ -184,7 +187,7 @@ def _mapping(source: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST else None
 
 
 def _flag(source: Mapping[str, Any], key: str) -> bool | None:

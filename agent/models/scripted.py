@@ -24,12 +24,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from agent.models.settings import ModelSettings
+from agent.models.texts import cleaned_line
 from agent.models.types import Capabilities, ModelFailed, Prompt, Reply, Role, StructureMode
 from retrieval.errors import InputError
 from retrieval.types import Frozen
@@ -91,10 +92,17 @@ class ScriptedReply(Frozen):
         return all(part in user for part in self.when)
 
 
+def _usable(capabilities: Capabilities) -> Capabilities:
+    """What a script says of its model, held to what profiles are; ValueError for a context without a token."""
+    if capabilities.context < 1:
+        raise ValueError(f"the context is {capabilities.context}, and must be 1 at least")
+    return capabilities
+
+
 class Script(Frozen):
     """The replies of all roles."""
 
-    capabilities: Capabilities = Capabilities(vision=False, structured="schema", context=32_768)
+    capabilities: Annotated[Capabilities, AfterValidator(_usable)] = Capabilities(structured="schema", context=32_768)
     repeat: bool = False
     replies: dict[Role, tuple[ScriptedReply, ...]] = Field(default={})
 
@@ -105,7 +113,7 @@ class ScriptedModel:
     def __init__(self, settings: ModelSettings, script: Script | None = None) -> None:
         """The script is read from the file `settings.script` unless it is given; InputError when it can't be used."""
         self._script = script if script is not None else read_script(settings.script)
-        self._source = settings.script or "the script"
+        self._source = cleaned_line(settings.script) or "the script"
         self._used: dict[Role, set[int]] = {}
         self._decoding = settings.decoding
         given = {"vision": settings.vision, "structured": settings.structured, "context": settings.context}
@@ -132,7 +140,8 @@ class ScriptedModel:
     @property
     def identity(self) -> str:
         """Kind, content of the script and decoding."""
-        content = hashlib.sha256(self._script.model_dump_json().encode()).hexdigest()[:16]
+        # Scripts may hold half characters, which UTF-8 has none for.
+        content = hashlib.sha256(json.dumps(self._script.model_dump()).encode()).hexdigest()[:16]
         return f"scripted {content} {self.name} {self._decoding.model_dump_json()}"
 
     async def capabilities(self) -> Capabilities:
@@ -186,7 +195,8 @@ def read_script(path: str | Path) -> Script:
         raise InputError(
             f"the script {path} can't be read ({error.strerror})", remedy="name a file in model.script"
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # ValueError: no UTF-8, a date that is none, a number of too many digits.
         place = " ".join(str(error).split())
         raise InputError(f"the script {path} is no YAML or JSON ({place})", remedy="correct it there") from error
     return script_of(raw, str(path))

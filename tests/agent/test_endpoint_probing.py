@@ -7,12 +7,15 @@ import base64
 import io
 import json
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_server import Answer, FakeServer, Received
 from PIL import Image
 
+from agent.models.cache import ReplyCache
 from agent.models.endpoint import EndpointModel
 from agent.models.settings import ModelSettings
 from agent.models.types import Capabilities, ModelFailed, Prompt
@@ -74,6 +77,11 @@ async def test_settings_are_taken_and_the_server_is_not_asked(serve: Serve) -> N
         ),
         ({}, {"/api/show": {"capabilities": [], "model_info": {"qwen.context_length": 32000}}}, (False, 32000)),
         ({"meta": {"n_ctx_train": 2048}}, {}, (False, 2048)),
+        ({"max_model_len": True, "context_length": 10**30, "meta": {"n_ctx": -1}}, {}, (False, 8192)),
+        ({}, {"/api/show": {"parameters": "num_ctx " + "9" * 5000}}, (False, 8192)),
+        ({}, {"/api/show": {"parameters": "num_ctx 0"}}, (False, 8192)),
+        ({}, {"/api/show": {"parameters": 5}, "/api/ps": {"models": 5}}, (False, 8192)),
+        ({}, {"/api/show": {"x": 1}, "/api/ps": {"models": [{"name": [1], "model": {}}, 5]}}, (False, 8192)),
         ({}, {"/props": Answer(body="<html>", headers={"content-type": "text/html"})}, (False, 8192)),
     ],
 )
@@ -114,6 +122,22 @@ async def test_a_model_sees_when_it_reads_the_number_in_a_picture(serve: Serve, 
     url = server.chats[-1].body["messages"][-1]["content"][1]["image_url"]["url"]
     with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
         assert picture.convert("L").getextrema() == (0, 255)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000, '"\ud83d', "\x00"])
+async def test_odd_replies_to_probes_show_nothing_and_are_kept_as_others(
+    serve: Serve, tmp_path: Path, text: str
+) -> None:
+    body = json.dumps({"choices": [{"message": {"content": text}}]})
+    server = serve(lambda _: Answer(body=body))
+    asked = []
+    for _ in range(2):
+        with closing(ReplyCache(tmp_path / "replies.sqlite")) as cache:
+            settings = ModelSettings(kind="endpoint", base_url=server.base_url, name="fake")
+            found = await EndpointModel(settings, cache).capabilities()
+            assert (found.vision, found.structured, cache.problem) == (False, "text", "")
+        asked.append(len(server.chats))
+    assert asked == [3, 3]
 
 
 async def test_without_a_name_the_first_model_of_the_list_is_used(serve: Serve) -> None:

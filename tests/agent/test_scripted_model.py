@@ -122,6 +122,8 @@ async def test_capabilities_come_from_the_settings_then_the_script(tmp_path: Pat
 def test_identity_follows_the_content_of_the_script() -> None:
     one, same, other = (ScriptedModel.from_script({"answer": [text]}) for text in ("a", "a", "b"))
     assert one.identity == same.identity != other.identity
+    halves = (ScriptedModel.from_script({"answer": [text]}) for text in ("\ud83d", "\ud83e"))
+    assert len({model.identity for model in halves}) == 2
 
 
 @pytest.mark.parametrize(
@@ -135,6 +137,10 @@ def test_identity_follows_the_content_of_the_script() -> None:
         ("answer: [{reply: x, whenn: y}]", r"answer\.0\.whenn"),
         ("answer: [a, ]\nplan: [~]", "the entry is empty"),
         ("capabilities: {visions: true}", r"capabilities\.visions"),
+        ("capabilities: {context: 0}", "capabilities: the context is 0, and must be 1 at least"),
+        ("[" * 5000, "is no YAML or JSON"),
+        ("answer: [2021-13-45]", "is no YAML or JSON"),
+        ("answer: [" + "9" * 5000 + "]", "is no YAML or JSON"),
         ("answer: [", "is no YAML or JSON"),
     ],
 )
