@@ -141,6 +141,11 @@ class EndpointModel:
         if self._name:
             return
         entries = await self.listed()
+        if entries is None:
+            raise ModelFailed(
+                f"{self._shown} has no /models",
+                remedy="is the URL right (it mostly ends in /v1)? Else set DOCSAGE_MODEL",
+            )
         if not entries:
             raise ModelFailed(f"{self._shown} lists no models", remedy="name the one to use in DOCSAGE_MODEL")
         self._name = self._name or str(entries[0]["id"])
