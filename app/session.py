@@ -108,6 +108,8 @@ class Session:
             if isinstance(client.model, _Connected):
                 run(client.model.aclose())
             if client.cache is not None:
+                if client.cache.problem:
+                    self.progress.note(client.cache.problem)
                 client.cache.close()
         self.collection.close()
 
