@@ -41,10 +41,31 @@ _SURNAMES = (
 _BEARER = re.compile(rf"([{_SURNAMES}][\u3400-\u9fff]{{1,2}}?)(?:担任|出任|[为是任])")
 _REFERRING = re.compile(r"(?:figures?|fig|tables?|sections?|appendix|pages?|chapters?|notes?|items?|the)\b", re.I)
 _DENIAL = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|without|cannot|can't|isn't|aren't|wasn't|doesn't|don't|didn't|won't)\b|(?<![岂豈])不(?!亦)|没有|沒有|未|无|無|非",
+    r"\b(?:not|no|never|none|neither|without|cannot|can't|isn't|aren't|wasn't|doesn't|don't|didn't|won't)\b"
+    r"|(?<![岂豈])不(?!亦)|没有|沒有|未|无|無|非|勿(?!忘我|吉|论|論)"
+    r"|莫(?=[知敢能之我吾予见見闻聞得可有善肯及敌敵测測要不无無])"
+    r"|弗(?=[知能敢为為如若得可受许許从從听聽信见見闻聞忍胜勝"
+    r"去取用肯与與及学學思问問辨有])",
     re.I,
 )
-"""What negates; a rhetorical question ("不亦樂乎", "豈不美哉") affirms."""
+"""What negates; a rhetorical question ("不亦樂乎", "豈不美哉") affirms. 莫 and 弗 stand in many names ("莫斯科"), so
+they count only before what they negate.
+"""
+_NOR = re.compile(r"\bnor\b", re.I)
+_DENYING = tuple(
+    (re.compile(rf"\b(?:{told})\b", re.I), re.compile(rf"\b{asked}", re.I))
+    for told, asked in (
+        ("refused|refuses|refuse to", "refus"),
+        ("rejected|rejects", "reject"),
+        ("declined to|declines to", "declin"),
+        ("failed to|fails to", "fail"),
+        ("denied|denies", "den(?:y|ie)"),
+        ("rarely", "rare"),
+        ("seldom", "seldom"),
+        ("hardly", "hardly"),
+    )
+)
+"""Words that negate what follows, each with how a question shows that it asks for just that ("did it fail to ...?")."""
 _MEASURE = re.compile(
     r"[餘余多]?(?:[万萬亿億]?[元人個个條条種种次位名座所家卷首篇畝亩兩两步丈尺寸里斤石匹戶户口歲岁年月日天回件册本页枚间間層层]|小时|分钟|公里|平方米)?"
 )
@@ -80,7 +101,7 @@ def pick(question: Question, best: Scored, *, strict: bool) -> Pick | None:
     if question.answer_type in WANTED:
         return _cell_pick(question, unit) if unit.cells else _value_pick(question, unit)
     if question.answer_type == "yes_no":
-        yes = denied(unit.text) == question.negated
+        yes = denied(unit.text, asked=question.text) == question.negated
         words = ("是", "否") if question.language == "zh" else ("Yes", "No")
         return Pick(words[0] if yes else words[1], unit)
     if question.answer_type == "name" and (name := _name(question, unit)):
@@ -121,9 +142,14 @@ def _alike(form: str, wanted: set[str]) -> int:
     return max((len(term) for term in wanted if len(term) > 3 and term in form.lower()), default=0)
 
 
-def denied(text: str) -> bool:
-    """Whether a sentence negates: an odd number of negations."""
-    return len(_DENIAL.findall(text)) % 2 == 1
+def denied(text: str, *, asked: str = "") -> bool:
+    """Whether a sentence negates: an odd number of negations. "Nor" goes on with one, and is one only on its own.
+
+    A verb of refusal that the question `asked` has itself doesn't negate what is asked.
+    """
+    count = len(_DENIAL.findall(text))
+    count += sum(len(told.findall(text)) for told, known in _DENYING if not known.search(asked))
+    return (count or int(_NOR.search(text) is not None)) % 2 == 1
 
 
 def shortened(text: str) -> str:
@@ -172,7 +198,8 @@ def _value_pick(question: Question, unit: Unit) -> Pick | None:
     if not found:
         return None
     kinds = [v for v in found if v.kind in _PREFERRED.get(question.answer_type, ())] or found
-    best = min(kinds, key=lambda v: (_distance(question, unit.text, v), v.start))
+    reach = 8 if is_chinese(unit.text) else 30
+    best = min(kinds, key=lambda v: (_distance(question, unit.text, v, reach), v.start))
     return Pick(best.text.strip(" ,.") + _counter(unit.text, best), unit)
 
 
@@ -190,11 +217,12 @@ def _counter(text: str, value: Value) -> str:
     return match.group() if match and value.kind in ("number", "money") else ""
 
 
-def _distance(question: Question, text: str, value: Value) -> float:
-    """How far a value stands from the question's terms; words right after a count weigh more."""
+def _distance(question: Question, text: str, value: Value, reach: int) -> float:
+    """How far a value stands from the question's terms; words right after a count weigh more, and so do those that are
+    no more than `reach` characters away.
+    """
     after = set(terms(text[value.stop : value.stop + 40])[:3])
     near = set(terms(text[max(value.start - 80, 0) : value.stop + 80]))
-    reach = 8 if is_chinese(text) else 30
     before = set(terms(text[max(value.start - reach, 0) : value.start]))
     behind = set(terms(text[value.stop : value.stop + reach]))
     wanted = set(question.terms)

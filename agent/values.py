@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
@@ -104,9 +105,12 @@ class Value(Frozen):
 def values(text: str) -> tuple[Value, ...]:
     """The values of a text in the order in which they stand, without overlaps; dates win over their numbers."""
     found = [*_dates(text), *_weekdays(text), *_percents(text)]
-    found += [value for value in _years(text) if not _overlaps(value, found)]
-    found += [value for value in _numbers(text) if not _overlaps(value, found)]
-    found += [value for value in _han_numbers(text) if not _overlaps(value, found)]
+    taken = bytearray(len(text))
+    _take(taken, found)
+    for more in (_years, _numbers, _han_numbers):
+        free = [value for value in more(text) if not _overlaps(value, taken)]
+        _take(taken, free)
+        found += free
     return tuple(sorted(found, key=lambda value: value.start))
 
 
@@ -146,12 +150,19 @@ def han_number(text: str) -> int | None:
     return total + section + digit
 
 
-def _overlaps(value: Value, others: list[Value]) -> bool:
-    return any(value.start < other.stop and other.start < value.stop for other in others)
+def _take(taken: bytearray, found: Iterable[Value]) -> None:
+    """Mark the characters of values, one byte each, so that looking for overlaps doesn't compare each with all."""
+    for value in found:
+        taken[value.start : value.stop] = b"\1" * (value.stop - value.start)
+
+
+def _overlaps(value: Value, taken: bytearray) -> bool:
+    return taken.find(1, value.start, value.stop) >= 0
 
 
 def _dates(text: str) -> list[Value]:
     found: list[Value] = []
+    taken = bytearray(len(text))
     for pattern in _DATES:
         for match in pattern.finditer(text):
             parts = match.groupdict()
@@ -167,8 +178,9 @@ def _dates(text: str) -> list[Value]:
                 continue
             kind: ValueKind = "date" if month is not None else "year"
             value = Value(kind=kind, text=match.group(), start=match.start(), stop=match.end(), day=(year, month, day))
-            if not _overlaps(value, found):
+            if not _overlaps(value, taken):
                 found.append(value)
+                _take(taken, [value])
     return found
 
 

@@ -93,7 +93,8 @@ class ModelVerifier:
             return _by_rules_alone(claim, asked.reason), ""
         reply = asked.value
         if case.task == "translation":
-            return _translation(claim, reply, evidence), reply.missing
+            translated = _translation(claim, reply, original=evidence, translation=case.draft.answer or "")
+            return translated, reply.missing
         verdict, why = _upheld(reply, claim.text, evidence, blind=blind)
         if blind:
             joined = _seen_only(claim, verdict, why)
@@ -256,20 +257,21 @@ def _by_rules_alone(claim: Claim, reason: str) -> Claim:
     return claim.model_copy(update={"confidence": min(claim.confidence, _BY_RULES), "reason": note})
 
 
-def _translation(claim: Claim, reply: VerdictReply, original: str) -> Claim:
-    """A translation: faults must be shown by words of the original."""
+def _translation(claim: Claim, reply: VerdictReply, *, original: str, translation: str) -> Claim:
+    """A translation: a fault is shown by words of the original (left out, wrong) or of the translation (added).
+
+    Without the model's agreement it has no more confidence than rules give it.
+    """
     if claim.verdict != "supported":
         return claim
-    shown = len(_folded(reply.quote)) >= _LEAST_QUOTE and _folded(reply.quote) in _folded(original)
-    if reply.verdict == "supported" or not shown:
-        sure = reply.verdict == "supported"
-        return claim.model_copy(
-            update={
-                "verdict": "supported",
-                "confidence": _AGREED if sure else _BY_RULES,
-                "reason": "the model finds it complete" if sure else "the model's doubts name no words of the original",
-            }
-        )
-    return claim.model_copy(
-        update={"verdict": reply.verdict, "confidence": 0.0, "reason": f"left out or wrong: {cut(reply.quote)!r}"}
-    )
+    if reply.verdict == "supported":
+        return claim.model_copy(update={"confidence": _AGREED, "reason": "the model finds it complete"})
+    words = _folded(reply.quote)
+    shown = len(words) >= _LEAST_QUOTE
+    if shown and words in _folded(original):
+        fault = f"left out or wrong: {cut(reply.quote)!r}"
+    elif shown and words in _folded(translation):
+        fault = f"added or wrong: {cut(reply.quote)!r}"
+    else:
+        return claim.model_copy(update={"reason": f"{claim.reason}; the model's doubts name no words of either text"})
+    return claim.model_copy(update={"verdict": reply.verdict, "confidence": 0.0, "reason": fault})

@@ -108,13 +108,17 @@ def _sample(entry: Any, folder: Path) -> AncientSample:
         raise _Unusable(f"it is {_quoted(entry)}, no object; write {_FORM}")
     images = _images(entry.get("image"))
     name = _string(entry, "task")
+    paths = tuple(folder / image for image in images)
+    # One that isn't there may come later; a device or a folder is never a page image.
+    if wrong := [path for path in paths if os.path.exists(path) and not path.is_file()]:
+        raise _Unusable(f"{wrong[0]} is no regular file; name a page image")
     task = task_named(name)
     if task is None:
         raise _Unusable(f"there is no task {_quoted(name)}; name one of {', '.join(TASKS)}")
     return AncientSample(
         id=_id(entry.get("id")),
         images=images,
-        paths=tuple(folder / image for image in images),
+        paths=paths,
         task=task,
         question=_string(entry, "question"),
         reference=_string(entry, "reference"),

@@ -149,6 +149,8 @@ def _rows(content: bytes, delimiter: str, path: Path) -> Iterator[tuple[str, Any
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})", remedy="save it as UTF-8") from error
+    # The module's own limit is 131,072 characters; where a longer field makes it stop, the rest of the file is lost.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     # Strict, or a quote that is never closed would make one text of all that follows it, and nobody would know.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     columns: list[str] = []

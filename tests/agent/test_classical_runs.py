@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from book import SCOPE, Book, columns
+from book import DOC, SCOPE, Book, columns, page
 from modelled import asked, events, scripted_agent
 
 from agent.planner import Hints
 from agent.types import Task
 from retrieval.knowledge.building import build_pool
 from retrieval.knowledge.pool import Pool
+from retrieval.types import Page, PageRef
 
 COLUMNS = ("子曰學而時習之不亦說乎", "有朋自遠方來不亦樂乎", "人不知而不慍不亦君子乎")
 MODERN = (
@@ -82,6 +83,68 @@ def test_a_fault_that_the_verifier_shows_in_the_original_refuses_a_translation(l
     trajectory, _ = run(leaf, tmp_path, "translation", "请把这一页译成现代汉语。", reply, verify=[fault])
     assert trajectory.abstained
     assert "不亦君子乎" in trajectory.claims[0].reason
+
+
+def test_a_fault_may_be_shown_by_words_that_a_translation_adds(leaf: Book, tmp_path: Path) -> None:
+    added = MODERN + "后来孔子做了十年官。"
+    reply = {"sources": ["S1", "S2", "S3"], "sufficient": True, "answer": added, "missing": ""}
+    fault = {"quote": "后来孔子做了十年官", "value": "", "verdict": "unsupported", "missing": ""}
+    trajectory, _ = run(leaf, tmp_path, "translation", "请把这一页译成现代汉语。", reply, verify=[fault])
+    assert trajectory.abstained
+    assert "added or wrong: '后来孔子做了十年官'" in trajectory.claims[0].reason
+
+
+@pytest.mark.parametrize("verdict", [{"quote": "", "verdict": "unsupported"}, "no JSON"])
+def test_a_translation_that_the_model_does_not_confirm_stays_tentative(
+    leaf: Book, tmp_path: Path, verdict: Any
+) -> None:
+    reply = {"sources": ["S1", "S2", "S3"], "sufficient": True, "answer": MODERN, "missing": ""}
+    trajectory, _ = run(leaf, tmp_path, "translation", "请把这一页译成现代汉语。", reply, verify=[verdict])
+    assert (trajectory.stop_reason, trajectory.confidence) == ("tentative", 0.3)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        json.dumps({"text": "\n".join(COLUMNS)}, ensure_ascii=False),
+        json.dumps({"page": 1, "lines": list(COLUMNS)}, ensure_ascii=False),
+        "```text\n" + "\n".join(COLUMNS) + "\n```",
+        "Here it is:\n```\n" + "\n".join(COLUMNS) + "\n```\nAsk me for more.",
+        "\x1b[31m" + "\n".join(COLUMNS).replace("子", "\u202e子", 1) + "\x1b[0m\x00",
+    ],
+    ids=["JSON", "lines in JSON", "fence", "words around a fence", "hidden characters"],
+)
+def test_what_a_reader_wraps_its_text_in_is_taken_off(leaf: Book, tmp_path: Path, reply: str) -> None:
+    script = {"capabilities": {"vision": True}, "read": [reply]}
+    trajectory, _ = run(leaf, tmp_path, "ocr", "请抄录此页文字。", {}, **script)
+    assert trajectory.answer == "\n".join(COLUMNS)
+    assert trajectory.usage.replans == 0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm sorry, I can't read this.",
+        "抱歉，图片太模糊，无法识别其中的文字。",
+        "无法识别",
+        "（此页没有文字）",
+        "NO TEXT",
+    ],
+)
+def test_a_refusal_is_no_transcription_of_a_page_that_only_the_model_sees(tmp_path: Path, reply: str) -> None:
+    blank = Page(ref=PageRef(doc_id=DOC, page=1), width=600, height=800)
+    script = {"capabilities": {"vision": True}, "read": [reply]}
+    trajectory, _ = run(Book(blank), tmp_path, "ocr", "请抄录此页文字。", {}, **script)
+    assert trajectory.abstained
+    assert trajectory.candidate is None
+
+
+def test_a_page_that_opens_like_a_refusal_is_still_transcribed(tmp_path: Path) -> None:
+    text = "I cannot see the harbour from here, wrote Ada"
+    letter = Book(page(1, ("paragraph", text.replace("harbour", "harbor"))))
+    script = {"capabilities": {"vision": True}, "read": [text]}
+    trajectory, _ = run(letter, tmp_path, "ocr", "Transcribe this page", {}, **script)
+    assert trajectory.answer == text
 
 
 KNOWLEDGE = "这一页所说的“君子”指什么样的人？"

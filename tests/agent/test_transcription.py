@@ -220,6 +220,49 @@ def test_what_does_not_stand_on_the_page_in_its_order_is_no_transcription(answer
     assert _claims(answer)[0][0] == "unsupported"
 
 
+def test_a_whole_column_of_some_size_must_not_be_left_out():
+    text = "".join([TITLE, *SENTENCES])
+    (valid, _), (complete, reason) = _claims(text.replace(SENTENCES[1], ""))
+    assert (valid, complete) == ("supported", "unsupported")
+    assert reason.startswith("it has 8")
+    assert f"“{SENTENCES[1]}” is left out" in reason
+
+
+def test_a_title_may_be_left_out():
+    assert [verdict for verdict, _ in _claims("".join(SENTENCES))] == ["supported", "supported"]
+
+
+def test_text_that_is_added_to_the_page_makes_a_transcription_invalid():
+    text = "".join([TITLE, *SENTENCES])
+    (valid, reason), _ = _claims(text + "王侯將相寧有種乎燕雀安知鴻鵠之志")
+    assert valid == "unsupported"
+    assert "of it stands nowhere on the page: “王侯將相" in reason
+    assert _claims(text + "王侯將相")[0][0] == "supported"
+
+
+def test_columns_that_changed_places_make_a_transcription_invalid():
+    swapped = [TITLE, SENTENCES[1], SENTENCES[0], *SENTENCES[2:]]
+    (valid, reason), _ = _claims("".join(swapped))
+    assert valid == "unsupported"
+    assert "doesn't stand where the page has it" in reason
+
+
+def test_characters_that_were_read_in_another_way_refuse_nothing():
+    text = "".join([TITLE, *SENTENCES])
+    worn = "".join("某" if n % 6 == 3 else char for n, char in enumerate(text))
+    assert [verdict for verdict, _ in _claims(worn)] == ["supported", "supported"]
+    assert [verdict for verdict, _ in _claims(worn.replace("某", "□"))] == ["supported", "supported"]
+
+
+def test_a_page_with_one_line_twice_is_not_out_of_order():
+    verse = ("關關雎鳩在河之洲", "窈窕淑女君子好逑", "關關雎鳩在河之洲", "參差荇菜左右流之")
+    shown = columns(1, *verse)
+    region = Region(page_ref=shown.ref, block=shown.lines[0].bbox)
+    fact = Fact(id="f1", text="", region=region, evidence_ids=("e1",))
+    draft = Draft(answer="".join(verse), candidate=None, confidence=1.0, way="transcription")
+    assert [c.confidence for c in transcript_claims(analyse(TRANSCRIBE), draft, [fact], [shown])] == [1.0, 1.0]
+
+
 def test_simplified_characters_are_not_those_of_the_page():
     (_, simplified), _ = _claims("有朋自远方来不亦乐乎为长东门车马龙书")
     assert not simplified.startswith("100%")

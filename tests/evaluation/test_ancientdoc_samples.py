@@ -132,6 +132,14 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         load_ancient_set(Path(os.devnull))
 
 
+def test_an_image_that_is_no_regular_file_is_left_out_as_such(tmp_path: Path) -> None:
+    rows = ({**ROW, "image": os.devnull}, {**ROW, "image": "."}, {**ROW, "image": "to-come.png"})
+    found = load_ancient_set(_write(tmp_path / "set.jsonl", *rows))
+    assert [sample.images for sample in found.samples] == [("to-come.png",)]
+    assert [os.devnull in found.refused[0], "no regular file; name a page image" in found.refused[0]] == [True, True]
+    assert "no regular file" in found.refused[1]
+
+
 def test_a_run_is_told_by_what_is_asked_not_by_its_references(tmp_path: Path) -> None:
     def mark(**changes: str) -> str:
         return fingerprint(load_ancient_set(_write(tmp_path / "set.jsonl", {**ROW, "id": "1", **changes})).samples)

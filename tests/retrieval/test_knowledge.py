@@ -13,6 +13,7 @@ import pytest
 from retrieval.errors import InputError
 from retrieval.knowledge.building import BuildReport, build_pool
 from retrieval.knowledge.pool import Pool
+from retrieval.knowledge.records import read_records
 from retrieval.knowledge.years import years_in, years_of_term
 
 WELLS = "井田制是相传行于商周的土地制度：方里为井，八家共耕，中央的一块是公田。"
@@ -277,6 +278,17 @@ def test_bad_records_are_named_and_the_rest_goes_on(tmp_path: Path, name: str, b
     assert why in report.refused[0]
     assert report.manifest.inputs[0].refused == 1
     assert texts(Pool.open(tmp_path / "pool"), ["乙"]) == ["乙文"]
+
+
+def test_a_long_field_of_a_table_costs_nothing_that_follows(tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_text(
+        f"key,text\n井田,{'相傳的土地制度。' * 20_000}\n鹽,{'x' * 2_000_001}\n君子,有德之人。\n", encoding="utf-8"
+    )
+    found = read_records(path)
+    assert [record.keys for record in found.records] == [("井田",), ("君子",)]
+    assert len(found.records[0].text) == 160_000
+    assert [line for line in found.refused if "2000000 are the most" in line] == list(found.refused)
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
