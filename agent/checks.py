@@ -67,7 +67,7 @@ def _check_polarity(question: Question, claim: str, text: str) -> Check:
     shared = len(asked & set(terms(text))) / len(asked) if asked else 0.0
     if shared < _WORDS:
         return Check("unsupported", 0.0, f"the evidence has only {shared:.0%} of the question's terms")
-    affirmed = denied(text) == question.negated
+    affirmed = denied(text, asked=question.text) == question.negated
     if affirmed != bool(_YES.match(claim)):
         return Check("contradicted", 0.0, "the evidence says the opposite")
     return Check("supported", shared, "the evidence states what the question asks, with the same negation")
