@@ -118,6 +118,8 @@ def beside_the_point(case: Case, claim: str, quote: str) -> str:
     Yes and no stand nowhere, and a count beside as many facts.
     """
     question = case.question
+    if case.draft.calculation is not None:
+        return ""  # a result stands beside its operands, which were looked for
     if len(terms(quote)) < min(_LEAST_WORDS, len(terms(claim))):
         return f"the words {cut(quote)!r} say too little"
     if question.answer_type == "yes_no":

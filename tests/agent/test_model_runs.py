@@ -320,6 +320,7 @@ def test_a_calculation_is_done_by_the_calculator_and_cites_its_operands(report: 
     agent, _ = scripted_agent(report, tmp_path, {"plan": [PLAN], "answer": [wrong], "verify": [verdict("4,120", "")]})
     trajectory = agent.ask(question, SCOPE)
     assert trajectory.answer == "30%"
+    assert trajectory.stop_reason == "supported"
     assert any(item.kind == "calculation" and item.text.endswith("= 30") for item in trajectory.evidence)
 
 
