@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.answers import shortened
@@ -13,8 +14,8 @@ from agent.models.settings import ModelSettings
 from agent.models.types import Capabilities, Prompt
 from agent.prompts import fenced, render
 from agent.question import Question
-from agent.ranking import rank_units
-from agent.roles.citations import Shown, cited, stands, translated
+from agent.ranking import WANTED, rank_units
+from agent.roles.citations import Cited, Shown, cited, stands, translated
 from agent.roles.exhibits import exhibits, page_marker
 from agent.roles.reader import transcribed
 from agent.roles.replies import AnswerReply, SeenAnswerReply, TranslationReply
@@ -24,6 +25,8 @@ from tools.characters import normalize
 _LAID_OUT = 3
 _PROMPT_TOKENS = 700
 _PICTURE_TOKENS = 1200
+_CONSTANTS = frozenset({1, 2, 3, 4, 5, 12, 100, 365, 1000, 10**6})
+"""Numbers that a calculation may bring in: how many are averaged, months, days, percent, scales."""
 _NOTES = 1500
 _CLASSICAL = ("translation", "reasoning_qa", "knowledge_qa", "linguistic_qa")
 _SURE = 0.3
@@ -143,15 +146,18 @@ class ModelSynthesizer:
 
 
 def _weakness(request: Request, draft: Draft) -> str:
-    """Why the rules are heard beside a draft: it has no answer, or after a refusal the same one or one that no quote
-    holds; "" when it is good as it is.
+    """Why the rules are heard beside a draft; "" when it is good as it is.
+
+    It has no answer, the same one after a refusal, or one that no quote holds although a value is wanted or the last one
+    was refused.
     """
     if draft.answer is None:
         return f"the model found no answer ({draft.reason})"
     if any(doubt.startswith(f"{draft.answer!r}:") for doubt in request.doubts):
         return "the model insists on what was refused"
     held = draft.calculation is not None or any(stands(quote.text, draft.answer) for quote in draft.quotes)
-    return "" if held or not request.doubts else "the model's quotes don't hold its answer"
+    wanted = bool(request.doubts) or request.question.answer_type in WANTED
+    return "the model's quotes don't hold its answer" if wanted and not held else ""
 
 
 async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
@@ -164,7 +170,7 @@ async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
         quoted = translated(shown, reply)
     else:
         quoted = cited(shown, reply, answer)
-        if given and reply.calculation.strip():
+        if given and _operands_stand(reply.calculation, quoted):
             answer, calculation = await _calculated(request, reply.calculation.strip(), answer)
     quotes = tuple(quote for quote, _, _ in quoted)
     best = max((item for _, _, item in quoted if item is not None), key=lambda item: item.coverage, default=None)
@@ -186,6 +192,16 @@ async def _draft(shown: Shown, reply: AnswerReply | TranslationReply) -> Draft:
         reason=reason,
         way="model",
     )
+
+
+def _operands_stand(expression: str, quoted: Sequence[Cited]) -> bool:
+    """Whether the numbers of a calculation stand in the quotes, constants aside; small models copy examples."""
+    text = " ".join(f"{quote.context} {quote.text}" for quote, _, _ in quoted)
+    there = values(text.replace("(", " ").replace(")", " "))
+    operands = values(expression.replace(",", "").replace("(", " ").replace(")", " "))
+    found = [any(operand.same(other) for other in there) for operand in operands]
+    given = zip(operands, found, strict=True)
+    return any(found) and all(held or (o.number is not None and o.number in _CONSTANTS) for o, held in given)
 
 
 def _schema(shown: Shown) -> type[AnswerReply] | type[TranslationReply]:

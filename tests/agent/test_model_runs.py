@@ -115,13 +115,29 @@ def test_a_model_that_insists_on_what_was_refused_gives_way_to_rules_that_are_su
     script = {
         "repeat": True,
         "plan": [PLAN],
+        "answer": [answer(row, "4,120", "The ticket revenue in 2021 was 4,120.")],
+        "verify": [verdict("Ticket revenue 4,120 5,356")],
+    }
+    agent, _ = scripted_agent(report, tmp_path, script)
+    trajectory = agent.ask(QUESTION, SCOPE)
+    assert trajectory.answer == "5,356"
+    drafts = [facts["origin"] for facts in events(tmp_path, trajectory.trace_id, "facts")]
+    assert drafts == ["model", "rules: the model insists on what was refused"]
+
+
+def test_rules_that_are_sure_go_before_a_value_that_no_quote_holds(report: Book, row: str, tmp_path: Path) -> None:
+    script = {
+        "repeat": True,
+        "plan": [PLAN],
         "answer": [answer(row, "6,000", "The ticket revenue in 2021 was 6,000.")],
         "verify": [verdict()],
     }
     agent, _ = scripted_agent(report, tmp_path, script)
     trajectory = agent.ask(QUESTION, SCOPE)
     assert trajectory.answer == "5,356"
-    assert events(tmp_path, trajectory.trace_id, "facts")[-1]["origin"].startswith("rules: the model insists")
+    assert (
+        events(tmp_path, trajectory.trace_id, "facts")[0]["origin"] == "rules: the model's quotes don't hold its answer"
+    )
 
 
 def test_a_verdict_without_words_of_the_evidence_counts_for_nothing(report: Book, row: str, tmp_path: Path) -> None:
