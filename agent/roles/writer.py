@@ -148,8 +148,8 @@ class ModelSynthesizer:
 def _weakness(request: Request, draft: Draft) -> str:
     """Why the rules are heard beside a draft; "" when it is good as it is.
 
-    It has no answer, the same one after a refusal, or one that no quote holds although a value is wanted or the last one
-    was refused.
+    It has no answer, the same one after a refusal, or one that no quote holds although a value is wanted or the last
+    answer was refused.
     """
     if draft.answer is None:
         return f"the model found no answer ({draft.reason})"

@@ -151,7 +151,7 @@ async def test_without_a_name_the_first_model_of_the_list_is_used(serve: Serve) 
 
 
 async def test_without_a_name_and_a_list_the_remedy_is_to_name_one(serve: Serve) -> None:
-    with pytest.raises(ModelFailed, match="has no /models.*DOCSAGE_MODEL"):
+    with pytest.raises(ModelFailed, match=r"has no /models.*DOCSAGE_MODEL"):
         await model_at(serve(models=None)).capabilities()
 
 
