@@ -39,8 +39,8 @@ def quote_id(quote: Quote) -> str:
 def place(page: Page, laid_out: Page, quote: Quote) -> Region | None:
     """The region of a quote on a page; None when the page has none of its lines.
 
-    A quote that runs over several blocks is placed in the one that holds its answer. A box that was only seen is snapped
-    to the block that it lies in, or is a `vision` region of its own.
+    A quote that runs over several blocks is placed in the one that holds its answer. A box that was only seen is
+    snapped to the block that it lies in, or is a `vision` region of its own.
     """
     if not quote.lines and quote.box is not None:
         return snapped(laid_out, quote.box)
