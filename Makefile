@@ -58,5 +58,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-local: $(VENV)/.installed
-	$(PIP) --editable '.[dev,local]'
+	$(PIP) --editable '.[dev,local,bertscore]'
 	@touch $@
