@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from agent.draft import Draft
 from agent.executor import Executor
 from agent.planner import GROUNDING
 from agent.ranking import PageRead
 from agent.types import Fact
-from retrieval.types import PageHit, PageRef
+from retrieval.types import Page, PageHit, PageRef
 from tools.base import Pages, ToolContext
 from tools.regions import Quote, located, place, quote_id
 from tools.types import Evidence
@@ -59,3 +60,37 @@ def fact_records(draft: Draft, evidence: Sequence[Evidence]) -> tuple[Fact, ...]
         if item is not None and item.region is not None:
             facts.append(Fact(id=f"f{len(facts) + 1}", text=statement, region=item.region, evidence_ids=(item.id,)))
     return tuple(facts)
+
+
+def quoted_pages(pages: Pages, draft: Draft) -> list[Page]:
+    """The pages of the quotes, which were loaded when these were placed: no work for a thread."""
+    return [pages.page(ref) for ref in dict.fromkeys(quote.page for quote in draft.quotes)]
+
+
+def cited_lines(pages: Pages, draft: Draft) -> dict[str, Any]:
+    """The cited lines with their boxes and the size of their pages, so that a trace can be read without documents."""
+    lines, sizes = [], {}
+    for quote in draft.quotes:
+        page = pages.page(quote.page)
+        document = pages.document(quote.page.doc_id)
+        sizes[(quote.page.doc_id, quote.page.page)] = {
+            "doc_id": quote.page.doc_id,
+            "document": document.name,
+            "page": quote.page.page,
+            "doc_page": page.label,
+            "width": page.width,
+            "height": page.height,
+            "writing": page.writing,
+        }
+        lines += [
+            {
+                "doc_id": quote.page.doc_id,
+                "page": quote.page.page,
+                "line": i,
+                "text": page.lines[i].text,
+                "bbox": page.lines[i].bbox.as_list(),
+            }
+            for i in quote.lines
+            if i < len(page.lines)
+        ]
+    return {"lines": lines, "pages": list(sizes.values())}

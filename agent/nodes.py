@@ -8,27 +8,27 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from agent.arguments import filled
 from agent.budget import Budget, add
 from agent.decision import decide_next, doubts
-from agent.draft import Draft, Request, Synthesizer
+from agent.draft import Request, Synthesizer
 from agent.executor import Executor
-from agent.grounding import fact_records, locate, page_reads
+from agent.grounding import cited_lines, fact_records, locate, page_reads, quoted_pages
 from agent.matching import is_chinese
 from agent.models.calls import ModelCalls
 from agent.models.client import ModelClient
 from agent.models.types import Picture
-from agent.planner import GROUNDING, POOL, Planner, PlanRequest, RulePlanner, problems_of
+from agent.planner import GROUNDING, Planner, PlanRequest, RulePlanner, problems_of
 from agent.replanning import Situation
 from agent.roles.pictures import encoded
 from agent.settings import AgentSettings
 from agent.state import AgentState, Candidate, merge_evidence, merge_hits
 from agent.trace import TraceWriter
-from agent.types import Plan, PlanStep, Usage
+from agent.types import Plan, Usage
 from agent.verifier import Case, Verifier, unverified
 from retrieval.types import Document, Page, PageRef, Scope
 from tools.base import Pages, ToolContext, ToolResult
 from tools.registry import Registry
-from tools.terms import extract_terms
 from tools.types import Evidence
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 _DPI = 110
 _LOOKED_AT = 3
-_WORKED_ON, _LONGEST_TEXT, _MOST_TERMS = 3, 20_000, 40
-"""Pages whose text is normalised and searched for terms, characters of it, and terms that are looked up."""
 
 NodeName = Literal["plan", "execute", "synthesise", "verify", "decide"]
 
@@ -165,7 +163,7 @@ async def execute(state: AgentState, runtime: Runtime) -> AgentState:
     results: list[ToolResult] = []
     context = _context(state, runtime)
     for stage in sorted({step.stage for step in steps}):
-        now = [_filled(step, context, results) for step in steps if step.stage == stage]
+        now = [filled(step, context, results) for step in steps if step.stage == stage]
         results += await executor.together(now, context, keep=1 if grounds else 0)
         context = _context(state, runtime, results)
     signals = tuple(status for result in results for status in result.signals)
@@ -191,20 +189,6 @@ def _known(state: AgentState) -> tuple[str, ...]:
     }
     new = [fact.text for fact in state.get("facts", ()) if fact.id in believed]
     return tuple(dict.fromkeys([*state.get("known", ()), *new]))
-
-
-def _filled(step: PlanStep, context: ToolContext, results: Sequence[ToolResult]) -> PlanStep:
-    """A step with the arguments that are known only now: the text of the pages that were read, the terms found."""
-    if step.tool in ("term_extractor", "char_normalizer") and not step.arguments.get("text"):
-        refs = dict.fromkeys(ref for result in results for ref in result.read)
-        text = "\n".join(context.pages.page(ref).text for ref in list(refs)[:_WORKED_ON])
-        return step.model_copy(update={"arguments": {"text": text[:_LONGEST_TEXT]}})
-    if step.tool == POOL and not step.arguments.get("terms"):
-        found = [*extract_terms(context.question), *(term for result in results for term in result.terms)]
-        return step.model_copy(
-            update={"arguments": {"terms": [term[:200] for term in dict.fromkeys(found)][:_MOST_TERMS]}}
-        )
-    return step
 
 
 async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
@@ -245,7 +229,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     )
     evidence = (*await locate(draft.quotes, executor, context), *worked_out)
     facts = fact_records(draft, evidence)
-    located = _cited_lines(runtime.pages, draft)
+    located = cited_lines(runtime.pages, draft)
     runtime.trace.append(
         "evidence", "synthesise", {"evidence": [e.model_dump(mode="json") for e in evidence], **located}
     )
@@ -274,40 +258,6 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     }
 
 
-def _quoted_pages(pages: Pages, draft: Draft) -> list[Page]:
-    """The pages of the quotes, which were loaded when these were placed: no work for a thread."""
-    return [pages.page(ref) for ref in dict.fromkeys(quote.page for quote in draft.quotes)]
-
-
-def _cited_lines(pages: Pages, draft: Draft) -> dict[str, Any]:
-    """The cited lines with their boxes and the size of their pages, so that a trace can be read without documents."""
-    lines, sizes = [], {}
-    for quote in draft.quotes:
-        page = pages.page(quote.page)
-        document = pages.document(quote.page.doc_id)
-        sizes[(quote.page.doc_id, quote.page.page)] = {
-            "doc_id": quote.page.doc_id,
-            "document": document.name,
-            "page": quote.page.page,
-            "doc_page": page.label,
-            "width": page.width,
-            "height": page.height,
-            "writing": page.writing,
-        }
-        lines += [
-            {
-                "doc_id": quote.page.doc_id,
-                "page": quote.page.page,
-                "line": i,
-                "text": page.lines[i].text,
-                "bbox": page.lines[i].bbox.as_list(),
-            }
-            for i in quote.lines
-            if i < len(page.lines)
-        ]
-    return {"lines": lines, "pages": list(sizes.values())}
-
-
 async def verify(state: AgentState, runtime: Runtime) -> AgentState:
     """Check the draft claim by claim; without a verification left it stays unverified."""
     draft, facts = state["draft"], state["facts"]
@@ -323,7 +273,7 @@ async def verify(state: AgentState, runtime: Runtime) -> AgentState:
             evidence=state.get("evidence", ()),
             needed=runtime.settings.tasks.of(state["plan"].task),
             task=state["plan"].task,
-            pages=_quoted_pages(runtime.pages, draft),
+            pages=quoted_pages(runtime.pages, draft),
             calls=calls,
             picture=runtime.picture,
             criteria=state["plan"].criteria,
