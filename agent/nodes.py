@@ -82,7 +82,7 @@ async def plan(state: AgentState, runtime: Runtime) -> AgentState:
     if "plan" in state:
         return await _replan(state, runtime)
     calls = _calls(state, runtime, "plan")
-    request = await asyncio.to_thread(_plan_request, state, runtime, calls)
+    request = _plan_request(state, runtime, calls)
     task = await runtime.planner.task(request)
     budget = Budget.of(runtime.settings, task, state.get("caps"))
     request = replace(request, budget=budget)

@@ -71,7 +71,9 @@ def wanted_values(question: Question, text: str) -> list[Value]:
     if kinds is None:
         return []
     given = values(question.text)
-    found = [v for v in values(text) if v.kind in kinds and not any(v.same(g) for g in given)]
+    found = [v for v in values(text) if v.kind in kinds]
+    if given and found:
+        found = [v for v in found if not any(v.same(g) for g in given)]
     if question.answer_type == "date":
         return [v for v in found if (v.weekday is not None) == question.weekday]
     if question.answer_type == "percent" and not found:

@@ -98,7 +98,9 @@ class Value(Frozen):
         if (self.kind == "percent") != (other.kind == "percent") and self.scale == other.scale == 1:
             return abs(self.number) == abs(other.number)
         mine, theirs = abs(self.number), abs(other.number)
-        return mine * self.scale == theirs * other.scale or (mine == theirs and 1 in (self.scale, other.scale))
+        if mine == theirs:
+            return not mine or self.scale == other.scale or 1 in (self.scale, other.scale)
+        return self.scale != other.scale and mine * self.scale == theirs * other.scale
 
 
 @lru_cache(maxsize=20_000)

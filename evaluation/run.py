@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeVar
@@ -18,6 +20,8 @@ from retrieval.errors import DocsageError
 from retrieval.progress import Progress, Silent
 
 _SHOWN = 120
+_COLLECTIONS = (50_000, 20, 100)
+"""Thresholds of the garbage collector while questions are asked at the same time."""
 _POLL = 0.05
 """Seconds between two looks at what was cancelled."""
 Ask = Callable[[Question], Trajectory]
@@ -122,7 +126,10 @@ def do_each(
         for question in todo:
             _do(question, do, failures, shown)
         return
-    with ThreadPoolExecutor(max_workers=together, thread_name_prefix="docsage-question") as pool:
+    with (
+        _few_collections(),
+        ThreadPoolExecutor(max_workers=together, thread_name_prefix="docsage-question") as pool,
+    ):
         asked = [pool.submit(_do, question, do, failures, shown) for question in todo]
         try:
             for done in as_completed(asked):
@@ -131,6 +138,20 @@ def do_each(
             pool.shutdown(wait=False, cancel_futures=True)
             _stop(asked)
             raise
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Look for unreachable objects more seldom: what is loaded stays, and looking took a sixth of the time."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _stop(asked: Sequence[Future[None]]) -> None:

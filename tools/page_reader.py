@@ -11,6 +11,8 @@ from retrieval.types import PageRef
 from tools.base import Arguments, ToolContext, ToolResult, ToolRetry, evidence_id
 from tools.types import Evidence, Region, region_kind
 
+_FEW = 16
+
 
 class PageReaderArguments(Arguments):
     """The pages to read; without any, the `top` best of those retrieved. `blocks` returns their blocks as evidence."""
@@ -29,7 +31,9 @@ class PageReader:
 
     async def run(self, context: ToolContext, arguments: PageReaderArguments) -> ToolResult:
         """The pages that were read, empty ones noted; ToolRetry for a page outside the scope or the document."""
-        return await asyncio.to_thread(_read, context, arguments)
+        if arguments.blocks or len(arguments.pages) > _FEW or arguments.top > _FEW:
+            return await asyncio.to_thread(_read, context, arguments)
+        return _read(context, arguments)  # a few stored pages take less time than a thread to read them
 
 
 def _read(context: ToolContext, arguments: PageReaderArguments) -> ToolResult:

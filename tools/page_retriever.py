@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import Annotated
 
 from pydantic import Field
@@ -34,9 +35,9 @@ class PageRetriever:
 
 def _retrieve(context: ToolContext, arguments: PageRetrieverArguments) -> ToolResult:
     found = context.pages.search(arguments.query, context.scope, arguments.k)
-    spans = [span for hit in found.hits if (span := _span(context.pages, hit))][: context.snippets]
+    spans = tuple(islice(filter(None, (_span(context.pages, hit) for hit in found.hits)), context.snippets))
     notes = () if found.hits else (f"no page matches {arguments.query!r}",)
-    return ToolResult(hits=found.hits, signals=found.signals, evidence=tuple(spans), notes=notes)
+    return ToolResult(hits=found.hits, signals=found.signals, evidence=spans, notes=notes)
 
 
 def _span(pages: Pages, hit: PageHit) -> Evidence | None:

@@ -23,6 +23,8 @@ from agent.values import values
 from tools.characters import normalize
 
 _LAID_OUT = 3
+_FEW_LINES = 600
+"""Up to so many lines are ranked in some milliseconds, which is less than a thread costs that competes for the lock."""
 _PROMPT_TOKENS = 700
 _PICTURE_TOKENS = 1200
 _CONSTANTS = frozenset({1, 2, 3, 4, 5, 12, 100, 365, 1000, 10**6})
@@ -108,7 +110,10 @@ class ModelSynthesizer:
         best = [read.page.ref for read in request.pages[:_LAID_OUT]]
         laid_out = await request.lay_out(best) if best else {}
         pages = [replace(read, page=laid_out.get(read.page.ref, read.page)) for read in request.pages]
-        ranked = await asyncio.to_thread(rank_units, request.question, pages)
+        few = sum(len(read.page.lines) for read in pages) <= _FEW_LINES
+        ranked = (
+            rank_units(request.question, pages) if few else await asyncio.to_thread(rank_units, request.question, pages)
+        )
         form = self._settings.evidence if capabilities.vision else "text"
         pictured = tuple(pages[: self._settings.images]) if form != "text" else ()
         images_only = bool(pictured) and (form == "image" or not ranked)
