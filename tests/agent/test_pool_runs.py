@@ -59,7 +59,7 @@ def background(trajectory: Trajectory) -> list[str]:
 def test_the_rules_look_terms_up_after_reading(book: Book, pool: Pool, tmp_path: Path) -> None:
     trajectory = ruled(book, tmp_path / "run", pool)
     tools = called(tmp_path / "run", trajectory.trace_id)
-    order = [tools.index(name) for name in ("page_retriever", "page_reader", *LOOKED_UP)]
+    order = [tools.index(name) for name in ("page_reader", *LOOKED_UP)]
     assert order == sorted(order)
     assert trajectory.plan.grounding == ("page", "pool")
     assert background(trajectory) == [SNIPPET]
@@ -109,7 +109,7 @@ def test_a_model_plans_look_ups_or_gets_them_all_the_same(
     )
     assert trajectory.plan.origin == "model"
     tools = called(tmp_path / "run", trajectory.trace_id)
-    order = [tools.index(name) for name in ("page_retriever", "page_reader", *LOOKED_UP)]
+    order = [tools.index(name) for name in ("page_reader", *LOOKED_UP)]
     assert order == sorted(order)
     assert trajectory.plan.grounding == ("page", "pool")
     assert "- evidence_retriever()" in asked(model, "plan")[0].user
