@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from agent.budget import Budget, add
 from agent.loop import run
-from agent.models.calls import ModelCalls, json_in, text_tokens
+from agent.models.calls import PICTURE_TOKENS, ModelCalls, json_in, text_tokens
 from agent.models.client import ModelClient
 from agent.models.settings import EvidenceForm
 from agent.models.types import Capabilities, ModelFailed, Picture, Prompt
@@ -32,7 +32,6 @@ from tools.base import Pages
 
 Baseline = Literal["direct", "direct-rag"]
 _PROMPT_TOKENS = 500
-_PICTURE_TOKENS = 1200
 _LEAST_TEXT = 100
 """Tokens of a page's text below which a part of it isn't worth showing."""
 _NO_ANSWER = re.compile(
@@ -162,7 +161,7 @@ class BaselineAgent:
         cut = ""
         for number, ref in enumerate(refs, 1):
             text = self._text(number, ref, form)
-            left = room - (0 if form == "text" else _PICTURE_TOKENS)
+            left = room - (0 if form == "text" else PICTURE_TOKENS)
             if left < min(text_tokens(text), _LEAST_TEXT):
                 cut = f"{len(refs) - len(shown)} of {len(refs)} pages had no room in the model's context"
                 break

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
+from agent.models.calls import PICTURE_TOKENS
 from agent.models.settings import ModelSettings
 from agent.settings import Profile
 from agent.types import Task, Usage
 from retrieval.types import Frozen
 
-_PICTURE_TOKENS, _PAGE_TOKENS = 1200, 500
+_PAGE_TOKENS = 500
 _UNKNOWN_CONTEXT = 32_768
 """What a model's context is taken to be where the settings don't say: nothing is asked of it for an estimate."""
 _MOST_CLAIMS = 3
@@ -101,7 +102,7 @@ def _agent(profile: Profile, task: Task | None) -> tuple[_Cost, _Cost]:
     budget = Budget.of(profile.agent, task or "document_qa", None)
     rounds = 1 + min(budget.replans or 0, max((budget.verifications or 1) - 1, 0))
     model = profile.model
-    pictures = 0 if model.evidence == "text" else model.images * _PICTURE_TOKENS
+    pictures = 0 if model.evidence == "text" else model.images * PICTURE_TOKENS
     shown = (model.evidence_tokens if model.evidence != "image" else 0) + pictures
     classify = _CLASSIFY.times(0 if task else 1)
     low = _PLAN.plus(_ANSWER).plus(_VERIFY).plus(_Cost(0, shown / 2, 0))
@@ -113,7 +114,7 @@ def _agent(profile: Profile, task: Task | None) -> tuple[_Cost, _Cost]:
 def _baseline(profile: Profile, *, whole: bool) -> tuple[_Cost, _Cost]:
     """One question of a baseline: a page, and as many as it is shown at most."""
     model = profile.model
-    page = (_PAGE_TOKENS if model.evidence != "image" else 0) + (0 if model.evidence == "text" else _PICTURE_TOKENS)
+    page = (_PAGE_TOKENS if model.evidence != "image" else 0) + (0 if model.evidence == "text" else PICTURE_TOKENS)
     context = max((model.context or _UNKNOWN_CONTEXT) - model.decoding.max_tokens, 0)
     most = context if whole else min(profile.agent.read_pages * page + 200, context)
     return _Cost(1, page + 200, 60), _Cost(1, most, 300)

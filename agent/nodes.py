@@ -209,7 +209,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
 
     # The pages that were read stand in memory, which takes less time than handing this to a thread.
     reads = page_reads(runtime.pages, state.get("hits", ()), state.get("read", ()))
-    needed = runtime.settings.tasks.of(state["plan"].task)
+    needed, known = runtime.settings.tasks.of(state["plan"].task), _known(state)
     draft = await runtime.synthesizer.synthesise(
         Request(
             question=state["question"],
@@ -223,7 +223,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
             picture=runtime.picture,
             snippets=[item for item in context.evidence if item.kind == "snippet"],
             doubts=_doubts(state, runtime),
-            known=_known(state),
+            known=known,
             notes=state.get("normalised", ""),
         )
     )
@@ -252,7 +252,7 @@ async def synthesise(state: AgentState, runtime: Runtime) -> AgentState:
     return {
         "draft": draft,
         "facts": facts,
-        "known": _known(state),
+        "known": known,
         "evidence": evidence,
         "spent": add(executor.charge, calls.charge),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,30 @@ from evaluation.metrics.risk import OperatingPoint, Risk
 from evaluation.records import write_bytes
 
 RISK_PLOT = "risk-coverage.svg"
-_COLOURS = ("#1f6f8b", "#c1440e", "#6a8f2f", "#7b4b94", "#b8860b", "#3b4a6b")
-"""Of one curve each; a seventh would have the colour of the first."""
+COLOURS = ("#1f6f8b", "#c1440e", "#6a8f2f", "#7b4b94", "#b8860b", "#3b4a6b")
+"""Of one curve or group of bars each; a seventh would have the colour of the first."""
 _STEP = 10
+
+
+def plain_style(colours: Sequence[str], **more: Any) -> Any:
+    """The look of all plots: white, with light guides."""
+    from pygal.style import Style
+
+    return Style(
+        background="white",
+        plot_background="white",
+        colors=colours,
+        font_family="sans-serif",
+        title_font_size=18,
+        legend_font_size=14,
+        label_font_size=13,
+        major_label_font_size=13,
+        guide_stroke_color="#dddddd",
+        major_guide_stroke_color="#dddddd",
+        guide_stroke_dasharray="none",
+        major_guide_stroke_dasharray="none",
+        **more,
+    )
 
 
 def plot_risk(path: Path, title: str, risks: Mapping[str, Risk]) -> bool:
@@ -36,26 +57,11 @@ def plot_risk(path: Path, title: str, risks: Mapping[str, Risk]) -> bool:
 def _chart(title: str, risks: Mapping[str, Risk]) -> Any:
     """An empty plot, its axes in per cent and long enough for all curves. Shown, it loads nothing from the network."""
     import pygal
-    from pygal.style import Style
 
     top = max(max(point.risk for point in risk.curve) for risk in risks.values())
     top = max(top, *(risk.operating.risk or 0.0 for risk in risks.values()), 0.1)
     ceiling = min(-int(-100 * top // _STEP) * _STEP, 100)
-    style = Style(
-        background="white",
-        plot_background="white",
-        colors=_COLOURS[: len(risks)] * 2,
-        font_family="sans-serif",
-        title_font_size=18,
-        legend_font_size=14,
-        label_font_size=13,
-        major_label_font_size=13,
-        stroke_width=2.5,
-        guide_stroke_color="#dddddd",
-        major_guide_stroke_color="#dddddd",
-        guide_stroke_dasharray="none",
-        major_guide_stroke_dasharray="none",
-    )
+    style = plain_style(COLOURS[: len(risks)] * 2, stroke_width=2.5)
     chart = pygal.XY(
         style=style,
         js=[],

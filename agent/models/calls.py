@@ -24,7 +24,8 @@ from agent.types import Usage
 
 T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
-_PICTURE_TOKENS = 1200
+PICTURE_TOKENS = 1200
+"""About how many tokens a page image takes."""
 _SHOWN = 8000
 _DECODER = json.JSONDecoder(strict=False)
 _WIDE = re.compile(r"[^\u0000-\u2e7f]")
@@ -215,7 +216,7 @@ def _inside(value: Any, choices: Mapping[str, Sequence[str]]) -> Any:
 def estimated_tokens(prompt: Prompt) -> int:
     """About how many tokens a prompt takes: one for each Chinese character, one for four others, and its pictures."""
     texts = (prompt.system, prompt.user, *(text for _, text in prompt.earlier))
-    return sum(map(text_tokens, texts)) + _PICTURE_TOKENS * len(prompt.pictures)
+    return sum(map(text_tokens, texts)) + PICTURE_TOKENS * len(prompt.pictures)
 
 
 def text_tokens(text: str) -> int:

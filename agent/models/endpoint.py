@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import openai
 from langchain_core.messages import AIMessage
@@ -18,6 +18,7 @@ from agent.models.probing import Said, said_by, sees, structure_of
 from agent.models.settings import ModelSettings
 from agent.models.texts import cleaned_reply, encodable
 from agent.models.types import Capabilities, ModelFailed, Prompt, Reply, StructureMode
+from agent.settings import without_credentials
 from retrieval.errors import InputError
 
 _LOOK_UP = 10.0
@@ -31,7 +32,7 @@ class EndpointModel:
         """`probes` keeps what small requests showed of the model, so that they are made once a collection."""
         self._settings = settings = settings.model_copy(update={"api_key": _checked_key(settings.api_key)})
         base_url = _checked(settings.base_url)
-        self._shown = _without_credentials(base_url)
+        self._shown = without_credentials(base_url)
         self._root = base_url.removesuffix("/v1")
         self._connections = Connections(settings, base_url)
         self._name = settings.name
@@ -232,9 +233,3 @@ def _checked_key(key: str) -> str:
     if not (key.isascii() and (key + "x").isprintable()):
         raise InputError("the key in DOCSAGE_API_KEY can't be sent", remedy="set it to ASCII letters, digits and signs")
     return key
-
-
-def _without_credentials(url: str) -> str:
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))

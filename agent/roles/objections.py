@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from agent.answers import denied
 from agent.matching import is_chinese, terms
 from agent.question import Question
-from agent.tables.scales import scale_word
+from agent.tables.scales import power_of
 from agent.values import Value, figurative, values, years
 from agent.verifier import Case
 from tools.types import Evidence
@@ -43,7 +43,6 @@ _UNITS: dict[str, str] = {
     }.items()
     for word in words.split()
 }
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8, "萬": 10**4, "億": 10**8}
 
 
 def misread(question: Question, claim: str, cited: Sequence[Evidence]) -> str:
@@ -83,8 +82,8 @@ def _scale(item: Evidence, other: Value) -> int:
     """The scale of a value in the evidence: its own, else that of its table; 0 where none is stated."""
     if other.scale != 1:
         return other.scale
-    word = scale_word(item.context)
-    return next((scale for name, scale in _SCALES.items() if word and name in word.lower()), 0)
+    power = power_of(item.context)
+    return 10**power if power else 0
 
 
 def _unit(text: str, value: Value) -> str:

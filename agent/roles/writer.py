@@ -10,6 +10,7 @@ from dataclasses import replace
 from agent.answers import shortened
 from agent.draft import Draft, Request, Synthesizer
 from agent.matching import surface_forms, terms
+from agent.models.calls import PICTURE_TOKENS
 from agent.models.settings import ModelSettings
 from agent.models.types import Capabilities, Prompt
 from agent.prompts import fenced, render
@@ -26,7 +27,6 @@ _LAID_OUT = 3
 _FEW_LINES = 600
 """Up to so many lines are ranked in some milliseconds, which is less than a thread costs that competes for the lock."""
 _PROMPT_TOKENS = 700
-_PICTURE_TOKENS = 1200
 _CONSTANTS = frozenset({1, 2, 3, 4, 5, 12, 100, 365, 1000, 10**6})
 """Numbers that a calculation may bring in: how many are averaged, months, days, percent, scales."""
 _NOTES = 1500
@@ -120,9 +120,9 @@ class ModelSynthesizer:
         if not ranked and not pictured:
             return None
         room = capabilities.context - self._settings.decoding.max_tokens - _PROMPT_TOKENS
-        while len(pictured) > 1 and room - len(pictured) * _PICTURE_TOKENS < _PICTURE_TOKENS:
+        while len(pictured) > 1 and room - len(pictured) * PICTURE_TOKENS < PICTURE_TOKENS:
             pictured = pictured[:-1]
-        tokens = max(min(self._settings.evidence_tokens, room - len(pictured) * _PICTURE_TOKENS), 200)
+        tokens = max(min(self._settings.evidence_tokens, room - len(pictured) * PICTURE_TOKENS), 200)
         pictures = [await request.picture(read.page.ref) for read in pictured] if request.picture else []
         return Shown(
             request=replace(request, pages=pages),

@@ -15,6 +15,7 @@ from app.commands.options import (
     JsonOption,
     PasswordOption,
     ProfileOption,
+    ResumeOption,
     chosen_profile,
 )
 
@@ -36,9 +37,7 @@ def mmlongbench_doc(
     data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder with samples.json and documents/.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the run.")],
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N questions only.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
-    ] = False,
+    resume: ResumeOption = False,
     collection: Annotated[
         Path | None,
         typer.Option(
@@ -99,9 +98,7 @@ def reading(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the run, else out/reading[-open].")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N questions of each set only.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
-    ] = False,
+    resume: ResumeOption = False,
     searching: Annotated[
         bool, typer.Option("--open", help="Search all paragraphs of a set instead of giving each question its own.")
     ] = False,

@@ -15,6 +15,7 @@ from app.commands.options import (
     JsonOption,
     PoolOption,
     ProfileOption,
+    ResumeOption,
     chosen_profile,
 )
 
@@ -43,9 +44,7 @@ def ancientdoc(
         Path | None, typer.Option("--images", metavar="DIR", help="Where image paths start, else beside the file.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N questions only.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
-    ] = False,
+    resume: ResumeOption = False,
     predict_task: Annotated[
         bool, typer.Option("--predict-task", help="Don't tell the agent which of the tasks a question is.")
     ] = False,

@@ -48,6 +48,9 @@ PasswordOption = Annotated[
     list[str], typer.Option("--password", help="Password to try on encrypted files; may be given again.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs on stdout.")]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on with a run, also with another --limit (the same command does, too).")
+]
 DEFAULT_COLLECTION = Path(".docsage")
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from agent.types import Task
 from evaluation.behaviour.measures import Behaviour, Replanning
+from evaluation.plots import COLOURS, plain_style
 from evaluation.records import write_bytes
 from evaluation.types import Score
 
 TOOLS_PLOT = "tool-use.svg"
 REPLANNING_PLOT = "replanning.svg"
-_COLOURS = ("#1f6f8b", "#c1440e", "#6a8f2f", "#7b4b94", "#b8860b", "#3b4a6b")
-"""One for each task."""
 
 
 def plot_behaviour(folder: Path, behaviour: Behaviour) -> list[Path]:
@@ -59,22 +58,8 @@ def _write(path: Path, title: str, labels: Sequence[str], bars: Mapping[Task, Se
 def _chart(title: str, series: int) -> Any:
     """An empty plot with an axis from 0 to 100. Shown, it loads nothing from the network."""
     import pygal
-    from pygal.style import Style
 
-    style = Style(
-        background="white",
-        plot_background="white",
-        colors=_COLOURS[:series],
-        font_family="sans-serif",
-        title_font_size=18,
-        legend_font_size=14,
-        label_font_size=13,
-        major_label_font_size=13,
-        guide_stroke_color="#dddddd",
-        major_guide_stroke_color="#dddddd",
-        guide_stroke_dasharray="none",
-        major_guide_stroke_dasharray="none",
-    )
+    style = plain_style(COLOURS[:series])
     return pygal.Bar(
         style=style,
         js=[],
