@@ -121,13 +121,13 @@ def credits_of(wanted: Sequence[str], *sources: Source) -> list[float]:
     A pair of Chinese characters that stand apart in a source counts half there: the pair may straddle two words of the
     question.
     """
-    found = []
-    for term in wanted:
-        best = 0.0
-        for source in sources:
-            if source.credit > best:
-                best = max(best, source.credit * source.match(term))
-        found.append(best)
+    found = [0.0] * len(wanted)
+    for source in sources:
+        if source.terms:
+            found = [
+                best if best >= source.credit else max(best, source.credit * source.match(term))
+                for best, term in zip(found, wanted, strict=True)
+            ]
     return found
 
 

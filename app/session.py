@@ -115,11 +115,13 @@ class Session:
 
     @property
     def together(self) -> int:
-        """How many questions are asked at the same time.
+        """How many questions are under way at the same time.
 
-        One without a model, since then all work is done here, and with a script, whose replies have an order.
+        One without a model, since then all work is done here, and with a script, whose replies have an order. Else half
+        as many more as the model is asked at once, so that it needn't wait for what happens between its calls.
         """
-        return self.profile.model.concurrency if self.profile.model.kind in ("endpoint", "local") else 1
+        calls = self.profile.model.concurrency
+        return calls + calls // 2 if self.profile.model.kind in ("endpoint", "local") else 1
 
     def page_of(self, ref: PageRef) -> TrajectoryPage:
         """A page with its document's name and its printed label."""

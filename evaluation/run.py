@@ -144,7 +144,6 @@ def do_each(
 def _few_collections() -> Iterator[None]:
     """Look for unreachable objects more seldom: what is loaded stays, and looking took a sixth of the time."""
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECTIONS)
     try:

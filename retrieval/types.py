@@ -122,6 +122,10 @@ class Page(Frozen):
     layout: LayoutSource = "fast"
     note: str = ""
 
+    def __hash__(self) -> int:
+        """By what tells pages apart nearly always: a hash of every line would cost more than what it looks up."""
+        return hash((self.ref.doc_id, self.ref.page, self.layout, len(self.lines), len(self.blocks)))
+
     @property
     def text(self) -> str:
         """The lines in reading order, one a row."""

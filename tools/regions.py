@@ -101,7 +101,10 @@ def _alike(box: BBox, other: BBox) -> bool:
 def _best_block(page: Page, boxes: Sequence[BBox]) -> Block | None:
     best: Block | None = None
     best_key = (0.0, 0.0)
+    top, bottom = min(box.y1 for box in boxes), max(box.y2 for box in boxes)
     for block in page.blocks:
+        if block.bbox.y2 <= top or block.bbox.y1 >= bottom:
+            continue
         covered = sum(box.coverage_by(block.bbox) for box in boxes)
         key = (round(covered, 3), -block.bbox.area)
         if covered > 0.3 and key > best_key:

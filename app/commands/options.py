@@ -42,7 +42,10 @@ EvidenceOption = Annotated[
     typer.Option("--evidence", help="What a model sees of pages; text only if it has no eyes."),
 ]
 ConcurrencyOption = Annotated[
-    int | None, typer.Option("--concurrency", min=1, max=1000, help="Questions and model calls at the same time.")
+    int | None,
+    typer.Option(
+        "--concurrency", min=1, max=1000, help="Model calls at the same time; one: one question after another."
+    ),
 ]
 PasswordOption = Annotated[
     list[str], typer.Option("--password", help="Password to try on encrypted files; may be given again.")
