@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 Positive = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 OcrEngineName = Literal["rapidocr", "paddleocr"]
+ImageFamily = Literal[
+    "colqwen2", "colqwen2_5", "colqwen3", "colqwen3_5", "qwen3_vl", "clip", "siglip", "chinese_clip", "altclip"
+]
 
 
 class Settings(BaseModel):
@@ -72,10 +75,52 @@ class SearchSettings(Settings):
         return {name: getattr(self, name) for name in SIGNALS}
 
 
+class ImageEmbedderSettings(Settings):
+    """The model that embeds page images; none when `model` is empty.
+
+    `model` is the folder of a checkpoint or a hub name; `family` is told from its config unless it is given. `batch_tokens` bounds
+    a batch by the tokens that its images take. `dimension` cuts vectors that were trained to be cut (Matryoshka); None keeps them whole.
+    """
+
+    model: str = ""
+    family: ImageFamily | None = None
+    device: str = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    batch_tokens: Positive = 16_384
+    max_pixels: Positive | None = None
+    instruction: str | None = None
+    dimension: Positive | None = None
+    trust_remote_code: bool = False
+
+
+class ImageIndexSettings(Settings):
+    """How vectors of page images are kept and searched.
+
+    `kind` is for models with one vector a page: flat up to 50,000 pages, HNSW up to a million, IVF-PQ beyond, unless it is given.
+    The others are for models with many: `storage` of token vectors; `pooling` joins the most alike token vectors until one in
+    `pooling` is left (1: none); `candidates` of the approximate search, by fixed-dimensional encodings or by pooled vectors, are
+    then ranked by exact MaxSim (0: all pages are).
+    """
+
+    kind: Literal["auto", "flat", "hnsw", "ivf_pq"] = "auto"
+    storage: Literal["fp16", "int8", "binary"] = "fp16"
+    pooling: Positive = 1
+    approximation: Literal["encodings", "pooled"] = "encodings"
+    candidates: Annotated[int, Field(ge=0)] = 300
+
+
+class ImageSettings(Settings):
+    """Search by page images, beside that by text."""
+
+    embedder: ImageEmbedderSettings = ImageEmbedderSettings()
+    index: ImageIndexSettings = ImageIndexSettings()
+
+
 class RetrievalSettings(Settings):
     """Everything below the agent."""
 
     ingest: IngestSettings = IngestSettings()
     search: SearchSettings = SearchSettings()
+    images: ImageSettings = ImageSettings()
     vectors: Literal["when_needed", "always", "never"] = "when_needed"
     enrich_seconds: Annotated[float, Field(ge=0)] = 6.0
