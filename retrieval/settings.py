@@ -78,8 +78,9 @@ class SearchSettings(Settings):
 class ImageEmbedderSettings(Settings):
     """The model that embeds page images; none when `model` is empty.
 
-    `model` is the folder of a checkpoint or a hub name; `family` is told from its config unless it is given. `batch_tokens` bounds
-    a batch by the tokens that its images take. `dimension` cuts vectors that were trained to be cut (Matryoshka); None keeps them whole.
+    `model` is the folder of a checkpoint or a hub name; `family` is told from its config unless it is given.
+    `batch_tokens` bounds a batch by the tokens that its images take. `dimension` cuts vectors that were trained to be
+    cut (Matryoshka); None keeps them whole.
     """
 
     model: str = ""
@@ -96,10 +97,10 @@ class ImageEmbedderSettings(Settings):
 class ImageIndexSettings(Settings):
     """How vectors of page images are kept and searched.
 
-    `kind` is for models with one vector a page: flat up to 50,000 pages, HNSW up to a million, IVF-PQ beyond, unless it is given.
-    The others are for models with many: `storage` of token vectors; `pooling` joins the most alike token vectors until one in
-    `pooling` is left (1: none); `candidates` of the approximate search, by fixed-dimensional encodings or by pooled vectors, are
-    then ranked by exact MaxSim (0: all pages are).
+    `kind` is for models with one vector a page: flat up to 50,000 pages, HNSW up to a million, IVF-PQ beyond, unless it
+    is given. The others are for models with many: `storage` of token vectors; `pooling` joins the most alike token
+    vectors until one in `pooling` is left (1: none); `candidates` of the approximate search, by fixed-dimensional
+    encodings or by pooled vectors, are then ranked by exact MaxSim (0: all pages are).
     """
 
     kind: Literal["auto", "flat", "hnsw", "ivf_pq"] = "auto"
