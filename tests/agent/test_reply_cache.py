@@ -96,7 +96,7 @@ async def test_rows_of_another_version_are_asked_for_again_and_replaced(tmp_path
 async def test_a_cache_that_cannot_be_used_costs_what_it_keeps_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hindrance: str
 ) -> None:
-    monkeypatch.setattr("agent.models.cache._PATIENCE", 0.0)
+    monkeypatch.setattr("retrieval.row_cache._PATIENCE", 0.0)
     path = tmp_path / "deep" / "replies.sqlite"
     if hindrance == "folder":
         path.mkdir(parents=True)
@@ -122,7 +122,7 @@ async def test_a_cache_that_cannot_be_used_costs_what_it_keeps_and_says_so(
 
 
 async def test_a_cache_that_is_only_locked_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.models.cache._PATIENCE", 0.0)
+    monkeypatch.setattr("retrieval.row_cache._PATIENCE", 0.0)
     path = tmp_path / "replies.sqlite"
     await asked_twice(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as others:
