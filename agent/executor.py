@@ -80,6 +80,11 @@ class Executor:
                 "pages": [ref.page for ref in (result.read or tuple(hit.ref for hit in result.hits))],
                 "notes": list(result.notes),
             }
+            if result.hits:
+                data["ranked"] = [
+                    {"doc_id": hit.ref.doc_id, "page": hit.ref.page, "score": round(hit.score, 4), "ranks": hit.ranks}
+                    for hit in result.hits
+                ]
             if result.value is not None:
                 data["value"] = result.value[:200]
         self._trace.append("tool_call", self._node, data)

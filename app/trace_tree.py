@@ -19,6 +19,8 @@ from app.display import VERDICT_MARKS, counted, harmless
 Data = dict[str, Any]
 Show = Callable[[Data, Text, Tree], None]
 _LONG = 200
+_RANKED = 5
+"""How many of the pages that a search found are shown with their ranks."""
 _OUTCOMES = {"ok": "green", "empty": "yellow", "refused": "red", "failed": "red", "retry": "red"}
 
 
@@ -88,7 +90,13 @@ def _show_call(data: Data, title: Text, branch: Tree) -> None:
     _line(branch, "input", _arguments(data.get("arguments")))
     _line(branch, "why", data.get("why"))
     _line(branch, "error", data.get("error"))
-    _line(branch, "pages", ", ".join(map(str, data.get("pages") or ())))
+    if data.get("ranked"):
+        for place, hit in enumerate(data["ranked"][:_RANKED], 1):
+            ranks = ", ".join(f"{name} {rank}" for name, rank in hit["ranks"].items())
+            _line(branch, str(place), f"{hit['doc_id'][:8]} page {hit['page']}  ({ranks})")
+        _line(branch, "and", f"{left} more" if (left := len(data["ranked"]) - _RANKED) > 0 else "")
+    else:
+        _line(branch, "pages", ", ".join(map(str, data.get("pages") or ())))
     _line(branch, "evidence", data.get("evidence"))
     _line(branch, "value", data.get("value"))
     for note in data.get("notes") or ():
