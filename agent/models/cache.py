@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -18,7 +19,9 @@ _MOST = 10**9
 def request_key(identity: str, prompt: Prompt, mode: StructureMode) -> str:
     """A hash of all that a reply depends on: the model, its decoding, the prompt with its pictures and schema."""
     pictures = [hashlib.sha256(picture.data).hexdigest() for picture in prompt.pictures]
-    parts = [identity, mode, prompt.system, prompt.user, prompt.earlier, pictures, prompt.schema]
+    parts: list[Any] = [identity, mode, prompt.system, prompt.user, prompt.earlier, pictures, prompt.schema]
+    if prompt.brief is not None:
+        parts.append(prompt.brief)
     try:
         data = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # half characters, or a number of more than 64 bits

@@ -69,6 +69,10 @@ class ModelCalls:
         reply, reason = await self._reply(prompt)
         return Asked(value=None, reason=reason) if reply is None else Asked(value=reply.text)
 
+    async def reply(self, prompt: Prompt) -> Reply:
+        """The whole reply; ModelFailed when there is none, also when the budget has no room for it."""
+        return await self._charged(prompt)
+
     async def record(
         self,
         prompt: Prompt,
@@ -101,8 +105,15 @@ class ModelCalls:
 
     async def _reply(self, prompt: Prompt, *, repairs: str = "") -> tuple[Reply | None, str]:
         """A reply, or None with the reason: no model, no room in the budget, a failed call."""
+        try:
+            return await self._charged(prompt, repairs=repairs), ""
+        except ModelFailed as error:
+            return None, str(error)
+
+    async def _charged(self, prompt: Prompt, *, repairs: str = "") -> Reply:
+        """A reply, charged and recorded; ModelFailed when there is none."""
         if self._client is None:
-            return None, "there is no model"
+            raise ModelFailed("there is no model")
         # The node's own time is charged when it ends; a model call must not outlast it by then.
         node = Usage(seconds=time.monotonic() - self._begun)
         left = self._budget.left(add(add(self._spent, self.charge), node))
@@ -117,7 +128,7 @@ class ModelCalls:
             if room is not None and (room < needed or room == 0):
                 reason = f"the budget has no room for it ({name.replace('_', ' ')})"
                 self._record(prompt, "refused", 0.0, error=reason)
-                return None, reason
+                raise ModelFailed(reason)
         self.charge = add(self.charge, Usage(model_calls=1))
         start = time.perf_counter()
         try:
@@ -126,10 +137,10 @@ class ModelCalls:
         except (ModelFailed, TimeoutError) as error:
             reason = str(error) if isinstance(error, ModelFailed) else "the time of the budget ran out"
             self._record(prompt, "failed", time.perf_counter() - start, error=reason)
-            return None, reason
+            raise error if isinstance(error, ModelFailed) else ModelFailed(reason) from error
         self.charge = add(self.charge, self._cost(reply))
         self._record(prompt, "ok", time.perf_counter() - start, reply=reply, repairs=repairs)
-        return reply, ""
+        return reply
 
     def _cost(self, reply: Reply) -> Usage:
         """Tokens as the server counts them; a reply from the cache costs no money."""

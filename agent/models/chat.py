@@ -16,6 +16,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
+from agent.models.chances import chances_in
 from agent.models.failures import empty, truncated, withheld, worded
 from agent.models.settings import ModelSettings
 from agent.models.texts import cleaned_line
@@ -162,14 +163,18 @@ def is_loopback(url: str) -> bool:
         return False
 
 
-def reply_of(message: AIMessage, max_tokens: int) -> Reply:
-    """What a message of the model says; Unusable when it was cut off, withheld or says nothing."""
+def reply_of(message: AIMessage, max_tokens: int, *, brief: bool = False) -> Reply:
+    """What a message of the model says; Unusable when it was cut off, withheld or says nothing.
+
+    A `brief` reply may be cut off once it says something.
+    """
     finish = str(message.response_metadata.get("finish_reason") or "stop")
     if (refused := message.additional_kwargs.get("refusal")) or finish == "content_filter":
         raise withheld(str(refused or "content filter"))
-    if finish in ("length", "max_tokens"):
-        raise truncated(max_tokens)
+    cut = finish in ("length", "max_tokens")
     thought, text = _without_thought(str(message.content))
+    if cut and not (brief and text):
+        raise truncated(max_tokens)
     if not text:
         raise empty(finish)
     thinking = "\n".join(filter(None, (message.additional_kwargs.get("reasoning"), thought)))
@@ -179,7 +184,8 @@ def reply_of(message: AIMessage, max_tokens: int) -> Reply:
         thinking=thinking or None,
         tokens_in=usage["input_tokens"] if usage else 0,
         tokens_out=usage["output_tokens"] if usage else 0,
-        finish=finish,
+        finish="length" if cut else finish,
+        chances=message.response_metadata.get("chances") if brief else None,
     )
 
 
@@ -209,7 +215,10 @@ def _message_of(body: Any) -> AIMessage:
     return AIMessage(
         content=_text_in(message.get("content")),
         additional_kwargs={"reasoning": _text_in(thinking), "refusal": worded(refusal) if refusal else ""},
-        response_metadata={"finish_reason": cleaned_line(finish) if isinstance(finish, str) else ""},
+        response_metadata={
+            "finish_reason": cleaned_line(finish) if isinstance(finish, str) else "",
+            "chances": chances_in(choice.get("logprobs")),
+        },
         usage_metadata=UsageMetadata(
             input_tokens=tokens_in, output_tokens=tokens_out, total_tokens=tokens_in + tokens_out
         ),

@@ -73,12 +73,16 @@ class ModelClient:
         return reply
 
     async def _whole(self, prompt: Prompt, mode: StructureMode) -> Reply:
-        """One reply; ModelFailed for one that was cut off or has no text, which is no answer."""
+        """One reply; ModelFailed for one that was cut off or has no text, which is no answer.
+
+        A brief reply may be cut off: what it says first is all that is wanted.
+        """
         reply = cleaned_reply(await self.model.generate(prompt, mode))
-        if reply.finish == "length":
+        if reply.finish == "length" and (prompt.brief is None or not reply.text.strip()):
             raise ModelFailed(
                 f"the reply of {self.name} was truncated at {reply.tokens_out} tokens",
                 remedy="raise model.decoding.max_tokens",
+                cut=True,
             )
         if not reply.text.strip():
             raise ModelFailed(f"the reply of {self.name} was empty", retry=True)

@@ -81,7 +81,9 @@ class EndpointModel:
                 self._lacks |= {lack}
                 attempts += 1
                 continue
-            return reply_of(message, self._settings.decoding.max_tokens).model_copy(update={"attempts": attempts})
+            limit = self._settings.decoding.limit(prompt.brief)
+            reply = reply_of(message, limit, brief=prompt.brief is not None)
+            return reply.model_copy(update={"attempts": attempts})
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; they close with the loop otherwise."""
@@ -153,7 +155,7 @@ class EndpointModel:
 
     async def _sent(self, prompt: Prompt, mode: StructureMode, lacks: frozenset[Lack]) -> AIMessage:
         request = self._request(prompt, mode)
-        parameters = parameters_of(self._settings.decoding, lacks)
+        parameters = parameters_of(self._settings.decoding, lacks, prompt)
         if (form := response_format(prompt, mode)) is not None:
             parameters["response_format"] = form
         connection, messages = await self._connections.here(), messages_of(prompt, lacks)

@@ -167,6 +167,7 @@ def truncated(max_tokens: int) -> Unusable:
     return Unusable(
         f"the reply was truncated at {max_tokens} tokens or at the end of the context",
         remedy="raise model.decoding.max_tokens, or the context that the server serves",
+        cut=True,
     )
 
 

@@ -13,13 +13,15 @@ from agent.models.settings import DecodingSettings
 from agent.models.texts import encodable
 from agent.models.types import Picture, Prompt, StructureMode
 
-Lack = Literal["max_tokens", "temperature", "top_p", "seed", "system"]
+Lack = Literal["max_tokens", "temperature", "top_p", "seed", "system", "logprobs"]
 """A parameter or message that a server refuses. Learnt from its refusal, since names of models say nothing sure."""
 _REFUSES = re.compile(
     r"unsupported|not (be )?support|n't support|does not allow|not (be )?allowed|not permitted|extra (fields|inputs)"
     r"|unknown|unrecogni[sz]ed|deprecated|cannot both",
     re.IGNORECASE,
 )
+_LOGPROBS = re.compile(r"log_?prob", re.IGNORECASE)
+_ALTERNATIVES = 5
 _STRICT_KEYS = frozenset(
     {
         "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
@@ -45,11 +47,13 @@ def messages_of(prompt: Prompt, lacks: frozenset[Lack]) -> list[BaseMessage]:
     return messages
 
 
-def parameters_of(decoding: DecodingSettings, lacks: frozenset[Lack]) -> dict[str, Any]:
-    """The decoding settings under the names that the server knows."""
+def parameters_of(decoding: DecodingSettings, lacks: frozenset[Lack], prompt: Prompt) -> dict[str, Any]:
+    """The decoding settings under the names that the server knows; probabilities are asked for of brief replies."""
     # Ollama and others ignore max_completion_tokens without a word, so the old name goes first.
     length = "max_completion_tokens" if "max_tokens" in lacks else "max_tokens"
-    sent: dict[str, Any] = {length: decoding.max_tokens}
+    sent: dict[str, Any] = {length: decoding.limit(prompt.brief)}
+    if prompt.brief is not None and "logprobs" not in lacks:
+        sent |= {"logprobs": True, "top_logprobs": _ALTERNATIVES}
     optional: dict[Lack, Any] = {"temperature": decoding.temperature, "top_p": decoding.top_p, "seed": decoding.seed}
     return sent | {name: value for name, value in optional.items() if value is not None and name not in lacks}
 
@@ -73,6 +77,9 @@ def newly_lacking(refused: Refused, lacks: frozenset[Lack]) -> Lack | None:
     said = refused.said
     if "max_tokens" not in lacks and "max_completion_tokens" in said:
         return "max_tokens"
+    # Said in many ways, such as vLLM's "greater than max allowed: 0"; no reply needs them.
+    if "logprobs" not in lacks and ("logprobs" in refused.param or _LOGPROBS.search(said)):
+        return "logprobs"
     if not _REFUSES.search(said):
         return None
     if "system" not in lacks and re.search(

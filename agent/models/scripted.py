@@ -11,6 +11,7 @@ A script is YAML or JSON:
       - when: "harbour"                # only to prompts whose user text holds this (or all of a list)
         reply: {facts: [...]}
         thinking: "..."                # optional
+        probability: 0.9               # optional, to brief prompts: that of "YES", the rest is that of "NO"
       - error: timeout                 # or another of `ScriptedError`; `after` seconds may go with it
         after: 2
 
@@ -49,7 +50,7 @@ _PROBLEMS: dict[ScriptedError, str] = {
     "truncated": "cut its reply off: the reply was truncated",
     "empty": "replied with nothing: the reply was empty",
 }
-_FORM_KEYS = frozenset({"when", "reply", "error", "after", "thinking"})
+_FORM_KEYS = frozenset({"when", "reply", "error", "after", "thinking", "probability"})
 _ROLES: tuple[Role, ...] = get_args(Role)
 
 
@@ -63,6 +64,7 @@ class ScriptedReply(Frozen):
     error: ScriptedError | None = None
     after: float | None = None
     thinking: str | None = None
+    probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -164,7 +166,16 @@ class ScriptedModel:
                 unsupported=error == "unsupported",
             )
         sent = (prompt.system, prompt.user, *(turn for _, turn in prompt.earlier))
-        return Reply(text=text, thinking=scripted.thinking, tokens_in=sum(map(_tokens, sent)), tokens_out=_tokens(text))
+        chances = None
+        if prompt.brief is not None and scripted.probability is not None:
+            chances = ({"YES": scripted.probability, "NO": 1 - scripted.probability},)
+        return Reply(
+            text=text,
+            thinking=scripted.thinking,
+            tokens_in=sum(map(_tokens, sent)),
+            tokens_out=_tokens(text),
+            chances=chances,
+        )
 
     def _taken(self, prompt: Prompt) -> ScriptedReply:
         """The reply to a prompt, which is used from then on."""

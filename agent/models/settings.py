@@ -23,6 +23,10 @@ class DecodingSettings(Settings):
     seed: int | None = None
     max_tokens: Positive = 1024
 
+    def limit(self, brief: int | None) -> int:
+        """The tokens that a reply may take; a brief one takes no more than it says."""
+        return self.max_tokens if brief is None else min(brief, self.max_tokens)
+
 
 class PriceSettings(Settings):
     """US dollars for a million tokens."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from retrieval.errors import DocsageError
 from retrieval.types import Frozen
 
-Role = Literal["classify", "plan", "read", "answer", "verify", "direct", "probe"]
+Role = Literal["classify", "plan", "read", "answer", "verify", "direct", "probe", "relevance"]
 """What a model is asked for: each role has a prompt of its own, and the scripted model replies by role."""
 StructureMode = Literal["schema", "json", "text"]
 """How JSON is asked for: by its schema, by the server's JSON mode, or in words only."""
@@ -18,7 +18,8 @@ class ModelFailed(DocsageError):
     """A call brought no usable reply.
 
     `retry`: the same call may succeed later (time-out, 429, 5xx); `after`: the seconds that the server asked to wait.
-    `unsupported`: the server refuses what was asked for, such as a JSON schema.
+    `unsupported`: the server refuses what was asked for, such as a JSON schema. `cut`: the reply ended at the limit of
+    its length, before it said anything where it was to be brief.
     """
 
     def __init__(
@@ -29,11 +30,13 @@ class ModelFailed(DocsageError):
         retry: bool = False,
         after: float | None = None,
         unsupported: bool = False,
+        cut: bool = False,
     ) -> None:
         super().__init__(problem, remedy=remedy)
         self.retry = retry
         self.after = after
         self.unsupported = unsupported
+        self.cut = cut
 
 
 class Capabilities(Frozen):
@@ -64,12 +67,16 @@ class Prompt:
     schema: dict[str, Any] | None = None
     earlier: tuple[tuple[Literal["assistant", "user"], str], ...] = ()
     """What was said after `user` already: a reply that was no good, and what is wrong with it."""
+    brief: int | None = None
+    """Tokens that the reply may take, below the model's own limit; a reply that is cut off there is one all the same,
+    and comes with the probabilities of its tokens where the model gives them."""
 
 
 class Reply(Frozen):
     """What a model said. `thinking` is its hidden reasoning where the server gives it: recorded, and never parsed.
 
-    `attempts` counts the requests it took; `cached` replies took none.
+    `attempts` counts the requests it took; `cached` replies took none. `chances` are the likeliest tokens at each place
+    of a brief reply, with their probabilities; None where they aren't known or weren't asked for.
     """
 
     text: str
@@ -79,6 +86,7 @@ class Reply(Frozen):
     finish: str = "stop"
     attempts: int = 1
     cached: bool = False
+    chances: tuple[dict[str, float], ...] | None = None
 
 
 class Model(Protocol):

@@ -17,6 +17,10 @@ from agent.models.local.thinking import split_thinking
 from agent.models.settings import ModelSettings
 from agent.models.types import ModelFailed, Reply
 
+_ALTERNATIVES = 20
+"""Tokens whose probabilities are told at a place: YES and NO are written in several ways."""
+_MOST_PLACES = 32
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -25,6 +29,18 @@ class _Row:
     ticket: Ticket
     text: str
     pictures: list[Image.Image]
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    """The new tokens of a row, and the chances of the first of them."""
+
+    tokens: list[int]
+    chances: list[dict[str, float]]
+
+    def cut(self, limit: int) -> _New:
+        """The first `limit` of them."""
+        return _New(tokens=self.tokens[:limit], chances=self.chances[:limit])
 
 
 class Generator:
@@ -49,7 +65,9 @@ class Generator:
                 rows.append(self._row(ticket))
             except ModelFailed as error:
                 ticket.settle(error)
-        self._run(rows)
+        # Apart from each other: brief replies needn't wait for long ones, whose chances would fill the memory.
+        self._run([row for row in rows if row.ticket.prompt.brief is not None])
+        self._run([row for row in rows if row.ticket.prompt.brief is None])
 
     def _row(self, ticket: Ticket) -> _Row:
         prompt, limits = ticket.prompt, self._settings.local
@@ -85,10 +103,11 @@ class Generator:
                     row.ticket.settle(self._too_long(length))
             self._run(fitting)
             return
-        room = [min(self._settings.decoding.max_tokens, self._context - length) for length in lengths]
+        limits = [self._settings.decoding.limit(row.ticket.prompt.brief) for row in rows]
+        room = [min(limit, self._context - length) for limit, length in zip(limits, lengths, strict=True)]
         made = self._generated(inputs, rows, room)
-        for row, tokens, limit, length in zip(rows, made, room, lengths, strict=True):
-            row.ticket.settle(self._reply(row, tokens[:limit], length))
+        for row, new, limit, length in zip(rows, made, room, lengths, strict=True):
+            row.ticket.settle(self._reply(row, new.cut(limit), length))
 
     def _encoded(self, rows: Sequence[_Row]) -> Any:
         texts = [row.text for row in rows]
@@ -100,8 +119,8 @@ class Generator:
             return self._weights.processor(text=texts, images=pictures or None, **options)
         return self._weights.processor(texts, **options)
 
-    def _generated(self, inputs: Any, rows: Sequence[_Row], room: Sequence[int]) -> list[list[int]]:
-        """The new tokens of every row, and whatever stands after their end."""
+    def _generated(self, inputs: Any, rows: Sequence[_Row], room: Sequence[int]) -> list[_New]:
+        """The new tokens of every row, and whatever stands after their end; chances where brief replies are wanted."""
         import torch
 
         width = inputs["input_ids"].shape[1]
@@ -118,9 +137,28 @@ class Generator:
             name: tensor.to(model.device, model.dtype) if tensor.is_floating_point() else tensor.to(model.device)
             for name, tensor in inputs.items()
         }
+        config = self._decoding(max(room))
+        if brief := rows[0].ticket.prompt.brief is not None:
+            config.update(return_dict_in_generate=True, output_logits=True)
         with torch.inference_mode():
-            ids = model.generate(**placed, generation_config=self._decoding(max(room)), stopping_criteria=[done])
-        return [list(map(int, row)) for row in ids[:, width:].cpu()]
+            made = model.generate(**placed, generation_config=config, stopping_criteria=[done])
+        ids = made.sequences if brief else made
+        tokens = [list(map(int, row)) for row in ids[:, width:].cpu()]
+        chances = [self._chances(logits) for logits in made.logits[:_MOST_PLACES]] if brief else []
+        return [_New(tokens=row, chances=[place[at] for place in chances]) for at, row in enumerate(tokens)]
+
+    def _chances(self, logits: Any) -> list[dict[str, float]]:
+        """The likeliest tokens at one place with their probabilities, for every row."""
+        shares, ids = logits.float().softmax(dim=-1).topk(min(_ALTERNATIVES, logits.shape[-1]), dim=-1)
+        decode = self._weights.tokenizer.decode
+        found: list[dict[str, float]] = []
+        for row, share in zip(ids.tolist(), shares.tolist(), strict=True):
+            stated: dict[str, float] = {}
+            for token, part in zip(row, share, strict=True):
+                text = decode([token], clean_up_tokenization_spaces=False)
+                stated[text] = stated.get(text, 0.0) + part
+            found.append(stated)
+        return found
 
     def _decoding(self, most: int) -> Any:
         """The checkpoint's own config of generation, with our decoding; it keeps its end tokens and penalties."""
@@ -139,8 +177,8 @@ class Generator:
         )
         return config
 
-    def _reply(self, row: _Row, tokens: list[int], length: int) -> Reply:
-        ends = self._ends()
+    def _reply(self, row: _Row, new: _New, length: int) -> Reply:
+        ends, tokens = self._ends(), new.tokens
         stop = next((place for place, token in enumerate(tokens) if token in ends), None)
         tokens = tokens[:stop]
         text = self._weights.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -151,6 +189,7 @@ class Generator:
             tokens_in=length,
             tokens_out=len(tokens),
             finish="length" if stop is None else "stop",
+            chances=tuple(new.chances[: len(tokens)]) if new.chances else None,
         )
 
     def _ends(self) -> set[int]:
