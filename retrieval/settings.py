@@ -79,8 +79,9 @@ class ImageEmbedderSettings(Settings):
     """The model that embeds page images; none when `model` is empty.
 
     `model` is the folder of a checkpoint or a hub name; `family` is told from its config unless it is given.
-    `batch_tokens` bounds a batch by the tokens that its images take. `dimension` cuts vectors that were trained to be
-    cut (Matryoshka); None keeps them whole.
+    `batch_tokens` bounds a batch by the tokens that its images take. `instruction` goes before questions and
+    `page_instruction` before pages, where the family has any. `dimension` cuts vectors that were trained to be cut
+    (Matryoshka); None keeps them whole.
     """
 
     model: str = ""
@@ -90,6 +91,7 @@ class ImageEmbedderSettings(Settings):
     batch_tokens: Positive = 16_384
     max_pixels: Positive | None = None
     instruction: str | None = None
+    page_instruction: str | None = None
     dimension: Positive | None = None
     trust_remote_code: bool = False
 
