@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.errors import DocsageError
 from retrieval.knowledge.types import PoolHit
 from retrieval.types import Document, Frozen, Page, PageHit, PageRef, Scope, SearchResult, SignalStatus
+from tools.judgments import Judging, PageRecord
 from tools.types import Evidence, Quote
 
 
@@ -66,14 +67,16 @@ class ToolContext:
     evidence: tuple[Evidence, ...] = ()
     snippets: int = 8
     pool: Pool | None = None
+    judging: Judging | None = None
 
 
 class ToolResult(Frozen):
     """What a call found. An empty result means "no match", which is an answer and no error.
 
     `value` is the result of tools that compute, convert or count; `terms` that of the term extractor; `quotes` are what
-    was counted, still to be placed; `confidence` is the probability that a count is right. There is no field for steps,
-    tools or budget: what a tool reads in a document can't steer the run.
+    was counted, still to be placed; `confidence` is the probability that a count is right; `kept` are the pages that
+    passed a filter, `judged` what was made of each one. There is no field for steps, tools or budget: what a tool reads
+    in a document can't steer the run.
     """
 
     evidence: tuple[Evidence, ...] = ()
@@ -84,6 +87,8 @@ class ToolResult(Frozen):
     terms: tuple[str, ...] = ()
     quotes: tuple[Quote, ...] = ()
     confidence: float | None = None
+    kept: tuple[PageRef, ...] = ()
+    judged: tuple[PageRecord, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -96,6 +101,15 @@ class Tool(Protocol):
 
     async def run(self, context: ToolContext, arguments: Any) -> ToolResult:
         """Run one call. Raises ToolRetry or ToolFailed; anything else is a bug."""
+
+
+def check_page(context: ToolContext, ref: PageRef) -> None:
+    """ToolRetry for a page outside the scope or the document."""
+    if ref.doc_id not in context.scope.doc_ids:
+        raise ToolRetry(f"document {ref.doc_id} is outside the scope", remedy="name pages of the scope's documents")
+    pages = context.pages.document(ref.doc_id).pages
+    if ref.page > pages:
+        raise ToolRetry(f"there is no page {ref.page}", remedy=f"the document has pages 1 to {pages}")
 
 
 def evidence_id(ref: PageRef, lines: tuple[int, ...], kind: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
 from PIL.Image import DecompressionBombError, Image
@@ -65,6 +66,28 @@ class PageJudge(Protocol):
 
     async def judge(self, question: str, page: JudgedPage) -> Judgment:
         """The judgment of one page; JudgeFailed when there is none."""
+
+
+class Judgments(Protocol):
+    """What keeps judgments; `tools.judgment_cache.JudgmentCache` does. It blocks, and never fails."""
+
+    problem: str
+    """What is wrong with it, "" when nothing is."""
+
+    def get(self, question: str, content: str, identity: str) -> Judgment | None:
+        """What this judge said of this content for this question; None when that isn't known."""
+
+    def put(self, question: str, content: str, identity: str, judgment: Judgment) -> None:
+        """Keep a judgment if it has a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How a run judges pages: who does it, what keeps it, and at which resolution pages are shown."""
+
+    judge: PageJudge
+    cache: Judgments | None = None
+    dpi: int = 110
 
 
 class PageRecord(Frozen):

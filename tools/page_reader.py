@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from retrieval.types import PageRef
-from tools.base import Arguments, ToolContext, ToolResult, ToolRetry, evidence_id
+from tools.base import Arguments, ToolContext, ToolResult, check_page, evidence_id
 from tools.types import Evidence, Region, region_kind
 
 _FEW = 16
@@ -41,7 +41,7 @@ def _read(context: ToolContext, arguments: PageReaderArguments) -> ToolResult:
     notes: list[str] = []
     evidence: list[Evidence] = []
     for ref in refs:
-        _check(context, ref)
+        check_page(context, ref)
         page = context.pages.page(ref)
         if not page.lines:
             notes.append(f"page {ref.page} has no text" + (f" ({page.note})" if page.note else ""))
@@ -62,11 +62,3 @@ def _read(context: ToolContext, arguments: PageReaderArguments) -> ToolResult:
     if not refs:
         notes.append("nothing to read: no page was given and none was retrieved")
     return ToolResult(read=refs, evidence=tuple(evidence), notes=tuple(notes))
-
-
-def _check(context: ToolContext, ref: PageRef) -> None:
-    if ref.doc_id not in context.scope.doc_ids:
-        raise ToolRetry(f"document {ref.doc_id} is outside the scope", remedy="read pages of the scope's documents")
-    pages = context.pages.document(ref.doc_id).pages
-    if ref.page > pages:
-        raise ToolRetry(f"there is no page {ref.page}", remedy=f"the document has pages 1 to {pages}")

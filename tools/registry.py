@@ -22,6 +22,12 @@ def _page_retriever() -> Tool:
     return PageRetriever()
 
 
+def _relevance_filter() -> Tool:
+    from tools.relevance_filter import RelevanceFilter
+
+    return RelevanceFilter()
+
+
 def _region_locator() -> Tool:
     from tools.region_locator import RegionLocator
 
@@ -61,6 +67,7 @@ def _inventory() -> Tool:
 TOOLS: dict[str, Callable[[], Tool]] = {
     "page_reader": _page_reader,
     "page_retriever": _page_retriever,
+    "relevance_filter": _relevance_filter,
     "region_locator": _region_locator,
     "char_normalizer": _char_normalizer,
     "term_extractor": _term_extractor,
