@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from retrieval.errors import DocsageError
 from retrieval.types import Frozen
 
-Role = Literal["classify", "plan", "read", "answer", "verify", "direct", "probe", "relevance"]
+Role = Literal["classify", "plan", "read", "answer", "verify", "direct", "probe", "relevance", "anchors"]
 """What a model is asked for: each role has a prompt of its own, and the scripted model replies by role."""
 StructureMode = Literal["schema", "json", "text"]
 """How JSON is asked for: by its schema, by the server's JSON mode, or in words only."""

@@ -29,7 +29,8 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         variant: ("pages", "background", "question", "notes") for variant in (*TASKS, "images") if variant != "ocr"
     },
     "verify": {"claim": ("question", "claim", "criteria", "evidence"), "translation": ("evidence", "claim")},
-    "direct": dict.fromkeys(TASKS, ("pages", "question", "notes")),
+    "direct": {**dict.fromkeys(TASKS, ("pages", "question", "notes")), "short": ("pages", "question")},
+    "anchors": {"anchors": ("question",)},
 }
 """What the code fills in, by role and variant."""
 VARIANTS = [(role, variant) for role in ROLES for variant in FIELDS[role]]
