@@ -15,7 +15,7 @@ from retrieval.errors import InputError
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _CONFIG = "config.json"
 _ADAPTER = "adapter_config.json"
-_SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
+_SMALL = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 _WEIGHTS = ("*.safetensors", "*.bin")
 _SAMPLES = 64
 _SAMPLE = 4096

@@ -39,7 +39,9 @@ class ClipEncoder:
         config = model.config
         self._siglip = config.model_type.startswith("siglip")
         self._longest = _longest(config, processor.tokenizer)
-        patch = config.vision_config.patch_size
+        if self._siglip:
+            processor.tokenizer.padding_side = "right"
+        patch = _side(config.vision_config.patch_size)
         if config.model_type == "siglip2":
             # Images keep their proportions, within a number of patches.
             images = processor.image_processor
@@ -48,7 +50,7 @@ class ClipEncoder:
             self._tokens = int(images.max_num_patches)
             self.preprocessing = f"up to {self._tokens} patches of {patch} pixels"
         else:
-            side = config.vision_config.image_size
+            side = _side(config.vision_config.image_size)
             self._tokens = (side // patch) ** 2
             self.preprocessing = f"{side} by {side} pixels"
         self.dimension = self.queries(["?"])[0].shape[1]
@@ -108,3 +110,8 @@ def _longest(config: Any, tokenizer: Any) -> int:
     if config.model_type == "altclip":
         positions -= int(text.pad_token_id) + 1
     return min(positions, int(tokenizer.model_max_length))
+
+
+def _side(size: Any) -> int:
+    """The side of an image or patch; configs have a number or two."""
+    return int(size if isinstance(size, int) else size[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +89,9 @@ def open_colqwen(
 
 def _merged(model: Any, adapter: Path, name: str) -> Any:
     """The model with the adapter's weights added to its own; InputError when they don't fit each other."""
-    with explained(name):
+    with explained(name), warnings.catch_warnings():
+        # peft uses a name that transformers is about to drop.
+        warnings.simplefilter("ignore", FutureWarning)
         from peft import PeftConfig, PeftModel
 
         # Weights are renamed as those of the model are: adapters are older than transformers' present names.

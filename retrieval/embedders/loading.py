@@ -41,6 +41,12 @@ def colpali() -> Any:
     """The module colpali_engine.models; InputError as `libraries`."""
     libraries()
     with _installed():
+        from transformers import conversion_mapping
+
+        # Where there is no mapping yet, colpali-engine renames the weights of Qwen3-VL for the whole process, and
+        # chat models that are saved afterwards can't be loaded elsewhere. It names its own mapping when it loads.
+        if conversion_mapping.get_checkpoint_conversion_mapping("qwen3_vl") is None:
+            conversion_mapping.register_checkpoint_conversion_mapping("qwen3_vl", [])
         import colpali_engine.models
     return colpali_engine.models
 
@@ -150,6 +156,8 @@ def one_line(error: BaseException) -> str:
 
 def _remedy(error: Exception, name: str) -> str:
     problem = str(error)
+    if isinstance(error, ImportError):
+        return _INSTALL
     if is_out_of_memory(error):
         return "set dtype to bfloat16, take a smaller model, or set device to cpu"
     if "trust_remote_code" in problem or "custom code" in problem:
