@@ -72,9 +72,9 @@ def _hills(width: int, height: int, dark: Colour, light: Colour, chance: Generat
     pen, across = ImageDraw.Draw(image), np.arange(0, width + 8, 8)
     for layer in range(4):
         level = height * (0.58 + 0.11 * layer)
-        wave = level + sum(
-            height * 0.05 / k * np.sin(across / width * 2 * np.pi * k * 0.8 + chance.uniform(0, 6.3)) for k in (1, 2, 4)
-        )
+        phases = {k: float(chance.uniform(0, 6.3)) for k in (1, 2, 4)}
+        waves = [height * 0.05 / k * np.sin(across / width * 2 * np.pi * k * 0.8 + at) for k, at in phases.items()]
+        wave = level + np.sum(waves, axis=0)
         shade = tuple(round(part * (0.9 - 0.2 * layer)) for part in dark)
         pen.polygon([(0, height), *zip(across.tolist(), wave.tolist(), strict=True), (width, height)], shade)
     return image

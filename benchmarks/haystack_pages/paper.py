@@ -6,11 +6,10 @@ from typing import Any
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from haystack_pages.paragraphs import Language, Leaf
-from haystack_pages.typesetting import Type, break_lines, draw_line, draw_lines, width_of
+from haystack_pages.typesetting import Face, Type, break_lines, draw_line, draw_lines, width_of
 
 SCAN_DPI, PHOTO_DPI = 150, 120
 NOISE, SCAN_BLUR, ROTATION = 8.0, 0.6, 1.0
@@ -18,7 +17,6 @@ PERSPECTIVE, PHOTO_BLUR, SENSOR_NOISE = 0.03, 1.0, 2.5
 # A4, in inches.
 _WIDTH, _HEIGHT = 8.27, 11.69
 _LEAST = 0.36
-Pixels = NDArray[np.float32]
 Generator = np.random.Generator
 
 
@@ -62,7 +60,7 @@ def _printed(leaf: Leaf, dpi: int, chance: Generator) -> Image.Image:
     """
     latin = leaf.language == "en"
     width, margin = round(_WIDTH * dpi), round(float(chance.uniform(0.9, 1.15)) * dpi)
-    face = "serif" if latin or chance.random() < 0.5 else "sans"
+    face: Face = "serif" if latin or chance.random() < 0.5 else "sans"
     ink, paper = int(chance.integers(18, 56)), int(chance.integers(238, 252))
     number, points = int(chance.integers(2, 320)), float(chance.choice([9.5, 10.5, 11.0, 12.0]))
     while True:
@@ -102,7 +100,7 @@ def _desk(size: tuple[int, int], chance: Generator) -> Any:
     return base * (1 + 0.16 * grain[..., None])
 
 
-def _light(size: tuple[int, int], chance: Generator) -> Pixels:
+def _light(size: tuple[int, int], chance: Generator) -> Any:
     """Brightness by place: falls off away from the lamp, and towards the corners of the lens."""
     width, height = size
     across, down = np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))

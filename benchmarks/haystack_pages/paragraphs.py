@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from opencc import OpenCC
 
@@ -98,21 +98,21 @@ def load_paragraphs(folder: Path, split: Split, sets: Sequence[str]) -> list[Par
         raise SystemExit(
             f"no set {unknown[0]!r} in {folder / split}: name some of {', '.join(sorted(known)) or 'none'}"
         )
-    found = []
+    found, traditional = [], OpenCC("s2t")
     for path in paths:
         source = path.stem.split("_")[0]
         language: Language = "en" if "_en" in path.stem else "zh-Hant" if "hant" in path.stem else "zh"
         for article in json.loads(path.read_text(encoding="utf-8"))["data"] if source in sets else ():
             title = article["title"].replace("_", " ")
             # DRCD names its articles in simplified characters.
-            title = OpenCC("s2t").convert(title) if language == "zh-Hant" else title
+            title = traditional.convert(title) if language == "zh-Hant" else title
             for item in article["paragraphs"]:
                 asked = tuple(_questions(item["qas"]))
                 found.append(Paragraph(title, item["context"], language, source, split, asked))
     return found
 
 
-def _questions(entries: Sequence[dict]) -> Iterator[Question]:
+def _questions(entries: Sequence[dict[str, Any]]) -> Iterator[Question]:
     """Those that have an answer."""
     for entry in entries:
         answers = [answer for answer in entry["answers"] if answer["text"].strip()]
@@ -126,7 +126,7 @@ def plan(folder: Path, choice: Choice) -> list[Leaf]:
 
     All development paragraphs of the gold sets that have a question become gold pages, unless they are more than 70 %
     of the pages: then that many are drawn. Training paragraphs are the distractors. Once all of them are used they
-    come again in other kinds, so that a haystack can have any size.
+    come again, drawn anew, so that a haystack can have any size.
     """
     draw = random.Random(f"haystack {choice.seed}")
     rotation = _Rotation(dict(zip(choice.kinds, choice.mix, strict=True)))
