@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -35,6 +36,7 @@ from retrieval.embedders.e5 import E5
 from retrieval.errors import InputError
 from retrieval.types import Scope
 from tools.base import Pages
+from tools.judgment_cache import CACHE_NAME, JudgmentCache
 from tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -66,6 +68,12 @@ class Agent:
         self.registry = registry or Registry()
         self.client = client
         self.pool = pool
+
+    @cached_property
+    def _judgments(self) -> JudgmentCache | None:
+        """What keeps judgments of pages where a model makes them and its replies are kept as well."""
+        kept = self.client is not None and self.client.cache is not None
+        return JudgmentCache(self.root / CACHE_NAME) if kept else None
 
     @property
     def models(self) -> dict[str, str]:
@@ -162,6 +170,7 @@ class Agent:
             trace=trace,
             client=self.client,
             pool=self.pool,
+            judgments=lambda: self._judgments,
         )
         try:
             final = await run_graph(checkpoints, initial, runtime)

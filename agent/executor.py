@@ -73,7 +73,7 @@ class Executor:
         if error:
             data["error"] = error
         if result is not None:
-            empty = not (result.evidence or result.hits or result.read or result.value or result.terms)
+            empty = not (result.evidence or result.hits or result.read or result.value or result.terms or result.kept)
             data |= {
                 "outcome": "empty" if empty else "ok",
                 "evidence": len(result.evidence),
@@ -87,4 +87,9 @@ class Executor:
                 ]
             if result.value is not None:
                 data["value"] = result.value[:200]
+            if result.judged:
+                data |= {
+                    "pages": [ref.page for ref in result.kept],
+                    "judged": [record.model_dump(mode="json") for record in result.judged],
+                }
         self._trace.append("tool_call", self._node, data)

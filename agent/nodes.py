@@ -18,9 +18,10 @@ from agent.matching import is_chinese
 from agent.models.calls import ModelCalls
 from agent.models.client import ModelClient
 from agent.models.types import Picture
-from agent.planner import GROUNDING, Planner, PlanRequest, RulePlanner, problems_of
+from agent.planner import FILTER, GROUNDING, Planner, PlanRequest, RulePlanner, problems_of
 from agent.replanning import Situation
 from agent.roles.pictures import encoded
+from agent.roles.relevance import open_judge
 from agent.settings import AgentSettings
 from agent.state import AgentState, Candidate, merge_evidence, merge_hits
 from agent.trace import TraceWriter
@@ -28,6 +29,7 @@ from agent.types import Plan, Usage
 from agent.verifier import Case, Verifier, unverified
 from retrieval.types import Document, Page, PageRef, Scope
 from tools.base import Pages, ToolContext, ToolResult
+from tools.judgments import Judging, Judgments
 from tools.registry import Registry
 from tools.types import Evidence
 
@@ -43,7 +45,7 @@ NodeName = Literal["plan", "execute", "synthesise", "verify", "decide"]
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """The parts that the nodes of one run work with; none of them is in the state. Without a `client` there are rules
-    only.
+    only. `judgments` gives what keeps judgments of pages, which is opened when the first one is wanted.
     """
 
     pages: Pages
@@ -55,6 +57,12 @@ class Runtime:
     trace: TraceWriter
     client: ModelClient | None = None
     pool: Pool | None = None
+    judgments: Callable[[], Judgments | None] = lambda: None
+
+    def judging(self, calls: ModelCalls) -> Judging:
+        """How pages are judged: by the model within the budget of `calls`, else by their words."""
+        dpi = self.client.settings.dpi if self.client else _DPI
+        return Judging(open_judge(self.client, calls), self.judgments(), dpi)
 
     async def picture(self, ref: PageRef) -> Picture:
         """A page as an image for the model."""
@@ -158,14 +166,16 @@ def _doubts(state: AgentState, runtime: Runtime) -> tuple[str, ...]:
 async def execute(state: AgentState, runtime: Runtime) -> AgentState:
     """Run the pending steps, stage by stage, those of one stage at the same time."""
     executor = _executor(state, runtime, "execute")
+    calls = _calls(state, runtime, "execute")
     steps = [step for step in state["pending"] if step.tool != GROUNDING]
+    judging = runtime.judging(calls) if any(step.tool == FILTER for step in steps) else None
     grounds = any(step.tool == GROUNDING for step in state["plan"].steps)
     results: list[ToolResult] = []
-    context = _context(state, runtime)
+    context = replace(_context(state, runtime), judging=judging)
     for stage in sorted({step.stage for step in steps}):
         now = [filled(step, context, results) for step in steps if step.stage == stage]
         results += await executor.together(now, context, keep=1 if grounds else 0)
-        context = _context(state, runtime, results)
+        context = replace(_context(state, runtime, results), judging=judging)
     signals = tuple(status for result in results for status in result.signals)
     if signals:
         runtime.trace.append("signals", "execute", {"signals": [status.model_dump() for status in signals]})
@@ -176,7 +186,7 @@ async def execute(state: AgentState, runtime: Runtime) -> AgentState:
         "read": tuple(ref for result in results for ref in result.read),
         "evidence": tuple(item for result in results for item in result.evidence),
         "normalised": next((result.value for result in results if result.value), state.get("normalised", "")),
-        "spent": executor.charge,
+        "spent": add(executor.charge, calls.charge),
     }
 
 

@@ -20,6 +20,9 @@ from tools.registry import Registry
 GROUNDING = "region_locator"
 """The tool that places quotes. Its step runs once quotes are chosen, with them as its arguments."""
 
+FILTER = "relevance_filter"
+"""The tool that judges pages between searching and reading. The rules plan without it."""
+
 POOL = "evidence_retriever"
 """The tool that looks things up in the evidence pool."""
 

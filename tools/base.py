@@ -75,8 +75,8 @@ class ToolResult(Frozen):
 
     `value` is the result of tools that compute, convert or count; `terms` that of the term extractor; `quotes` are what
     was counted, still to be placed; `confidence` is the probability that a count is right; `kept` are the pages that
-    passed a filter, `judged` what was made of each one. There is no field for steps, tools or budget: what a tool reads
-    in a document can't steer the run.
+    passed a filter, `rejected` those that didn't, `judged` what was made of each one. There is no field for steps,
+    tools or budget: what a tool reads in a document can't steer the run.
     """
 
     evidence: tuple[Evidence, ...] = ()
@@ -88,6 +88,7 @@ class ToolResult(Frozen):
     quotes: tuple[Quote, ...] = ()
     confidence: float | None = None
     kept: tuple[PageRef, ...] = ()
+    rejected: tuple[PageRef, ...] = ()
     judged: tuple[PageRecord, ...] = ()
     notes: tuple[str, ...] = ()
 

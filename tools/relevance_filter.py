@@ -56,7 +56,8 @@ class RelevanceFilter:
             judging.cache,
         )
         kept = tuple(pages[key] for key in result.kept)
-        return ToolResult(kept=kept, judged=result.judged, notes=_notes(result))
+        rejected = tuple(pages[record.key] for record in result.judged if not record.kept)
+        return ToolResult(kept=kept, rejected=rejected, judged=result.judged, notes=_notes(result))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class ModelCalls:
         self._spent = spent
         self._node = node
         self._begun = time.monotonic()
+        self._underway = 0
         self.charge = Usage()
 
     async def capabilities(self) -> Capabilities | None:
@@ -117,9 +118,10 @@ class ModelCalls:
         # The node's own time is charged when it ends; a model call must not outlast it by then.
         node = Usage(seconds=time.monotonic() - self._begun)
         left = self._budget.left(add(add(self._spent, self.charge), node))
+        estimated = estimated_tokens(prompt)
         needs: dict[Resource, float] = {
             "model_calls": 1,
-            "tokens": estimated_tokens(prompt),
+            "tokens": self._underway + estimated,
             "seconds": 0,
             "dollars": 0,
         }
@@ -130,6 +132,7 @@ class ModelCalls:
                 self._record(prompt, "refused", 0.0, error=reason)
                 raise ModelFailed(reason)
         self.charge = add(self.charge, Usage(model_calls=1))
+        self._underway += estimated  # what calls at the same time have taken is not charged yet
         start = time.perf_counter()
         try:
             async with asyncio.timeout(left["seconds"]):
@@ -138,6 +141,8 @@ class ModelCalls:
             reason = str(error) if isinstance(error, ModelFailed) else "the time of the budget ran out"
             self._record(prompt, "failed", time.perf_counter() - start, error=reason)
             raise error if isinstance(error, ModelFailed) else ModelFailed(reason) from error
+        finally:
+            self._underway -= estimated
         self.charge = add(self.charge, self._cost(reply))
         self._record(prompt, "ok", time.perf_counter() - start, reply=reply, repairs=repairs)
         return reply

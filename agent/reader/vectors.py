@@ -31,10 +31,7 @@ class WordKnowledge:
         rows = stored["vectors"].astype(np.float32) * scale
         self._vectors: dict[str, Floats] = dict(zip(stored["words"].tolist(), rows, strict=True))
         self._met: dict[str, Floats] = {}
-        total = int(stored["paragraphs"])
-        counts = zip(stored["keys"].tolist(), stored["counts"].tolist(), strict=True)
-        self.rarity: dict[str, float] = {key: math.log((total + 1) / (count + 0.5)) for key, count in counts}
-        self.unseen = math.log((total + 1) / 0.5)
+        self.rarity, self.unseen = rarities(stored)
 
     def vectors(self, words: Sequence[str]) -> Floats:
         """One row a word."""
@@ -47,3 +44,10 @@ class WordKnowledge:
             rows = (self._embedder.passages([word[:_LONGEST] for word in unknown]) - self._mean) @ self._projection
             self._met.update(zip(unknown, rows, strict=True))
         return np.stack([self._met[word] if word in self._met else self._vectors[word] for word in words])
+
+
+def rarities(stored: dict[str, np.ndarray]) -> tuple[dict[str, float], float]:
+    """How rare each key of a table is in the training paragraphs, and how rare those are that it lacks."""
+    total = int(stored["paragraphs"])
+    counts = zip(stored["keys"].tolist(), stored["counts"].tolist(), strict=True)
+    return {key: math.log((total + 1) / (count + 0.5)) for key, count in counts}, math.log((total + 1) / 0.5)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, field_validator
 
 from agent.models.types import Prompt
-from agent.planner import GROUNDING, POOL, PlanRequest, RulePlanner, criteria_of
+from agent.planner import FILTER, GROUNDING, POOL, PlanRequest, RulePlanner, criteria_of
 from agent.prompts import render
 from agent.replanning import Situation
 from agent.settings import AgentSettings
@@ -19,8 +19,10 @@ from tools.registry import Registry
 
 _STAGES = {"page_retriever": 0, "page_reader": 1, "char_normalizer": 2, "term_extractor": 2, POOL: 3}
 """What runs after what: searching, reading, then what works on the pages that were read."""
-_OFFERED = tuple(_STAGES)
-_EVERYWHERE = ("page_retriever", "page_reader")
+_FILTERED = 1
+"""The stage of a filter, which moves all stages after the search."""
+_OFFERED = (*_STAGES, FILTER)
+_EVERYWHERE = ("page_retriever", "page_reader", FILTER)
 _UNCAPPED = 12
 _ALWAYS = 3
 """Tool calls that every plan has: a search for the question, reading, placing quotes."""
@@ -188,7 +190,7 @@ class ModelPlanner:
         reading = PlanStep(
             tool="page_reader", arguments={"top": min(reach, 50)}, why="read further down the ranking", stage=1
         )
-        return (*new[: room - 1], reading)
+        return _filtered((*new[: room - 1], reading))
 
 
 def _documents(documents: Sequence[tuple[str, int]]) -> str:
@@ -201,7 +203,7 @@ def _documents(documents: Sequence[tuple[str, int]]) -> str:
 
 def _tools(registry: Registry, offered: Sequence[str]) -> str:
     """The tools that a plan may use, with their fields."""
-    fields = {"page_retriever": '"query"', "page_reader": '"pages": ["D1.3"]'}
+    fields = {"page_retriever": '"query"', "page_reader": '"pages": ["D1.3"]', FILTER: '"pages": ["D1.3"]'}
     return "\n".join(f"- {name}({fields.get(name, '')}): {registry.get(name).description}" for name in offered)
 
 
@@ -238,7 +240,7 @@ def _problem(steps: Sequence[StepReply], offered: Sequence[str], lengths: Mappin
             return f"there is no tool {step.tool!r}; the tools are {', '.join(offered)}"
         if step.tool == "page_retriever" and not re.search(r"\w", step.query):
             return "page_retriever needs a query"
-        for text in step.pages if step.tool == "page_reader" else ():
+        for text in step.pages if step.tool in ("page_reader", FILTER) else ():
             ref = _page_ref(text, tuple(lengths))
             if ref is None or ref.page > lengths.get(ref.doc_id, 0):
                 return f"there is no page {text!r}; write pages as D1.3"
@@ -260,9 +262,13 @@ def _steps(replies: Sequence[StepReply], doc_ids: Sequence[str], settings: Agent
             if not refs:
                 continue
             arguments = {"pages": [ref.model_dump() for ref in refs[:50]]}
+        elif reply.tool == FILTER:
+            refs = [ref for text in reply.pages if (ref := _page_ref(text, doc_ids)) is not None]
+            arguments = {"pages": [ref.model_dump() for ref in refs[:50]]}
         elif reply.tool in ("char_normalizer", "term_extractor"):
             arguments = {"text": ""}
-        step = PlanStep(tool=reply.tool, arguments=arguments, why=reply.why[:200], stage=_STAGES[reply.tool])
+        stage = _STAGES.get(reply.tool, _FILTERED)
+        step = PlanStep(tool=reply.tool, arguments=arguments, why=reply.why[:200], stage=stage)
         found.setdefault(f"{reply.tool} {arguments}", step)
     return list(found.values())
 
@@ -275,4 +281,15 @@ def _completed(steps: Sequence[PlanStep], fixed: Plan, cap: int) -> tuple[PlanSt
     always = [*searches, *(step for step in fixed.steps if step.tool != "page_retriever")]
     known = [(step.tool, step.arguments) for step in always]
     new = [step for step in steps if (step.tool, step.arguments) not in known]
-    return tuple(sorted([*always, *new[: max(cap - len(always), 0)]], key=lambda step: step.stage))
+    return _filtered(sorted([*always, *new[: max(cap - len(always), 0)]], key=lambda step: step.stage))
+
+
+def _filtered(steps: Sequence[PlanStep]) -> tuple[PlanStep, ...]:
+    """The steps with a stage of its own for a filter, between searching and reading."""
+    if not any(step.tool == FILTER for step in steps):
+        return tuple(steps)
+    moved = [
+        step if step.tool == FILTER or step.stage < _FILTERED else step.model_copy(update={"stage": step.stage + 1})
+        for step in steps
+    ]
+    return tuple(sorted(moved, key=lambda step: step.stage))

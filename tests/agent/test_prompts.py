@@ -30,6 +30,7 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "verify": {"claim": ("question", "claim", "criteria", "evidence"), "translation": ("evidence", "claim")},
     "direct": {**dict.fromkeys(TASKS, ("pages", "question", "notes")), "short": ("pages", "question")},
+    "relevance": {"image": ("question",), "text": ("question", "page")},
     "anchors": {"anchors": ("question",)},
 }
 """What the code fills in, by role and variant."""
@@ -66,7 +67,10 @@ def test_a_prompt_renders_with_the_fields_that_the_code_gives(role: Role, varian
     assert set(Template(words.user).get_identifiers()) == set(given)
 
 
-@pytest.mark.parametrize(("role", "variant"), [(r, v) for r, v in VARIANTS if r != "read" and v != "repair"])
+@pytest.mark.parametrize(
+    ("role", "variant"),
+    [(r, v) for r, v in VARIANTS if r not in ("read", "relevance") and v not in ("repair", "short")],
+)
 def test_the_form_of_a_reply_is_shown_as_json_and_alike_in_both_languages(role: Role, variant: str) -> None:
     en, zh = (_example(prompt_file(role).words(variant, language).user) for language in LANGUAGES)
     assert en.keys() == zh.keys()
