@@ -1,1 +1,1 @@
-"""Models that turn text (and, later, page images) into vectors."""
+"""Models that turn text and page images into vectors."""

@@ -50,11 +50,6 @@ class Checkpoint:
         return str(self.config.get("model_type", ""))
 
     @property
-    def weights_folder(self) -> Path:
-        """Where the weights of the whole model are: the base's, of an adapter."""
-        return self.base.weights_folder if self.base else self.folder
-
-    @property
     def processor_folder(self) -> Path:
         """Where the processor is: adapters mostly have their own, else it is the base's."""
         own = any((self.folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json"))
@@ -80,13 +75,7 @@ def find_checkpoint(name: str) -> Checkpoint:
     InputError, in one line with the remedy: no name, no such folder, no checkpoint in it, a hub that can't be reached.
     """
     folder, from_hub = _located(name)
-    is_adapter = (folder / _ADAPTER).is_file()
-    if is_adapter and (folder / _CONFIG).is_file():
-        # Some adapters have their base's config with them, and some merged models what is left of their adapter.
-        if from_hub:
-            _download(name, _WEIGHTS)
-        is_adapter = not any(folder.glob("model*.safetensors")) and not any(folder.glob("pytorch_model*.bin"))
-    if not is_adapter:
+    if not _is_adapter(name, folder, from_hub=from_hub):
         return Checkpoint(name=name, folder=folder, from_hub=from_hub, config=read_json(folder / _CONFIG))
     base = _base(name, folder)
     return Checkpoint(name=name, folder=folder, from_hub=from_hub, config=base.config, base=base)
@@ -137,23 +126,33 @@ def _located(name: str) -> tuple[Path, bool]:
     return folder, from_hub
 
 
+def _is_adapter(name: str, folder: Path, *, from_hub: bool) -> bool:
+    """Whether it is an adapter without a model of its own."""
+    if not (folder / _ADAPTER).is_file():
+        return False
+    if not (folder / _CONFIG).is_file():
+        return True
+    # Some adapters have their base's config with them, and some merged models what is left of their adapter.
+    if from_hub:
+        _download(name, _WEIGHTS)
+    return not any(folder.glob("model*.safetensors")) and not any(folder.glob("pytorch_model*.bin"))
+
+
 def _base(name: str, folder: Path) -> Checkpoint:
-    """The checkpoint that the adapter in `folder` was trained on."""
+    """The checkpoint that the adapter in `folder` was trained on, which is no adapter."""
     base = str(read_json(folder / _ADAPTER).get("base_model_name_or_path") or "")
+    if base and (folder / base / _CONFIG).is_file():
+        base = str(folder / base)
     try:
-        if (folder / base / _CONFIG).is_file() and base:
-            base = str(folder / base)
-        found = find_checkpoint(base)
+        where, from_hub = _located(base)
+        if _is_adapter(base, where, from_hub=from_hub):
+            raise InputError("it is an adapter itself")
     except InputError as error:
         raise InputError(
             f"the adapter {name} needs its base {base or '(none named)'}: {error.problem}",
             remedy=f"set base_model_name_or_path in {folder / _ADAPTER} to the base's folder",
         ) from error
-    if found.base:
-        raise InputError(
-            f"the base {base} of the adapter {name} is an adapter", remedy="merge them into one checkpoint"
-        )
-    return found
+    return Checkpoint(name=base, folder=where, from_hub=from_hub, config=read_json(where / _CONFIG))
 
 
 def _download(name: str, patterns: tuple[str, ...]) -> Path:

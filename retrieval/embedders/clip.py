@@ -10,8 +10,7 @@ from PIL import Image
 
 from retrieval.embedders.base import Matrix
 from retrieval.embedders.checkpoint import Checkpoint
-from retrieval.embedders.loading import Placement, explained, libraries, load_model, to_device
-from retrieval.embedders.qwen_images import placed
+from retrieval.embedders.loading import Placement, explained, libraries, load_model, placed, to_device
 from retrieval.errors import InputError
 from retrieval.settings import ImageEmbedderSettings
 

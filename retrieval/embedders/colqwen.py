@@ -12,8 +12,8 @@ from PIL import Image
 
 from retrieval.embedders.base import Matrix
 from retrieval.embedders.checkpoint import Checkpoint, read_json
-from retrieval.embedders.loading import Placement, colpali, explained, load_model, to_device
-from retrieval.embedders.qwen_images import image_tokens, placed, set_limits
+from retrieval.embedders.loading import Placement, colpali, explained, load_model, placed, to_device
+from retrieval.embedders.qwen_images import image_tokens, set_limits
 from retrieval.errors import InputError
 from retrieval.settings import ImageEmbedderSettings, ImageFamily
 

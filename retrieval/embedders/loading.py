@@ -69,25 +69,24 @@ def placement(settings: ImageEmbedderSettings) -> Placement:
     libraries()
     import torch
 
-    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    name = settings.device
-    if name == "auto":
-        name = next(kind for kind, there in available.items() if there)
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = None
-    number = 0 if device is None or device.index is None else device.index
-    if (
-        device is None
-        or not available.get(device.type, False)
-        or (device.type == "cuda" and number >= torch.cuda.device_count())
-    ):
-        valid = ["auto", *(kind for kind, there in available.items() if there)]
-        raise InputError(f"there is no device {settings.device} here", remedy=f"take one of {', '.join(valid)}")
+    there = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    there += ["mps"] if torch.backends.mps.is_available() else []
+    there += ["cpu"]
+    name = there[0] if settings.device == "auto" else settings.device
+    if name not in there and name not in {device.split(":")[0] for device in there}:
+        raise InputError(f"there is no device {name} here", remedy=f"take one of auto, {', '.join(there)}")
+    device = torch.device(name)
     if settings.dtype == "auto":
         return Placement(device, torch.float32 if device.type == "cpu" else torch.bfloat16)
     return Placement(device, getattr(torch, settings.dtype))
+
+
+def placed(inputs: Any, place: Placement) -> dict[str, Any]:
+    """A batch on the device, its floats in the model's precision."""
+    return {
+        name: tensor.to(place.device, place.dtype) if tensor.is_floating_point() else tensor.to(place.device)
+        for name, tensor in inputs.items()
+    }
 
 
 def load_model(kind: Any, folder: Path, name: str, *, dtype: Any, spared: str = "") -> Any:
@@ -97,7 +96,16 @@ def load_model(kind: Any, folder: Path, name: str, *, dtype: Any, spared: str = 
     names begin with `spared` may be, where an adapter brings them.
     """
     with explained(name):
-        model, found = kind.from_pretrained(folder, dtype=dtype, output_loading_info=True, local_files_only=True)
+        # Sizes that don't match are reported as missing weights are, for the error over them says nothing.
+        model, found = kind.from_pretrained(
+            folder, dtype=dtype, output_loading_info=True, local_files_only=True, ignore_mismatched_sizes=True
+        )
+    if found["mismatched_keys"]:
+        key, own, wanted = sorted(found["mismatched_keys"])[0]
+        raise InputError(
+            f"the checkpoint {name} has other sizes than {kind.__name__}: {key} is {list(own)}, not {list(wanted)}",
+            remedy="set the right family, or take a checkpoint that fits the installed packages",
+        )
     missing = sorted(key for key in found["missing_keys"] if not spared or not key.startswith(spared))
     if missing:
         raise InputError(
@@ -162,8 +170,6 @@ def _remedy(error: Exception, name: str) -> str:
         return "set dtype to bfloat16, take a smaller model, or set device to cpu"
     if "trust_remote_code" in problem or "custom code" in problem:
         return "set trust_remote_code if you trust the code of its authors"
-    if "size mismatch" in problem or "mismatched" in problem:
-        return "set the right family, or take a checkpoint that fits the installed packages"
     if Path(name).expanduser().is_dir():
         return "check that the folder is whole: config, weights (safetensors), tokenizer and processor"
     return "check the name, or download the model where there is a network and give its folder"

@@ -1,11 +1,9 @@
-"""Images of the Qwen-VL families: limits of pixels, tokens, and batches on a device."""
+"""Images of the Qwen-VL families: limits of pixels, and tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-
-from retrieval.embedders.loading import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +36,3 @@ def image_tokens(processor: Any, width: int, height: int) -> int:
     images = processor.image_processor
     patches = images.get_number_of_image_patches(height, width)
     return int(patches) // int(images.merge_size) ** 2
-
-
-def placed(inputs: Any, place: Placement) -> dict[str, Any]:
-    """A batch on the device, its floats in the model's precision."""
-    return {
-        name: tensor.to(place.device, place.dtype) if tensor.is_floating_point() else tensor.to(place.device)
-        for name, tensor in inputs.items()
-    }

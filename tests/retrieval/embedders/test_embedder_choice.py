@@ -82,6 +82,15 @@ def test_an_adapter_is_of_the_family_of_its_base(model_type: str, family: str, t
     assert tell_family(find_checkpoint(str(adapter))) == family
 
 
+@pytest.mark.parametrize("base", ["", ".", "../other"])
+def test_an_adapter_without_a_whole_model_to_start_from_is_refused(base: str, tmp_path: Path) -> None:
+    for name, of in (("adapter", base), ("other", "../adapter")):
+        described(tmp_path / name, model_type="qwen2_5_vl")
+        (tmp_path / name / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": of}))
+    with pytest.raises(InputError, match=r"needs its base .*: set base_model_name_or_path in .*adapter_config.json to"):
+        find_checkpoint(str(tmp_path / "adapter"))
+
+
 def test_a_chat_model_is_not_taken_for_an_embedder_unless_it_is_said_to_be_one(tmp_path: Path) -> None:
     folder = described(
         tmp_path / "Qwen3-VL-2B", model_type="qwen3_vl", architectures=["Qwen3VLForConditionalGeneration"]
@@ -183,6 +192,17 @@ def test_weights_that_are_missing_are_not_made_up(
     del weights[weight]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     assert problem in refusal(folder)
+
+
+@pytest.mark.local
+def test_weights_of_another_size_are_named(own_checkpoint: Written) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = own_checkpoint("colqwen3")
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("custom_text_proj.bias"))
+    save_file({**weights, name: weights[name][:64].clone()}, folder / "model.safetensors", metadata={"format": "pt"})
+    assert "has other sizes than ColQwen3: custom_text_proj.bias is [64], not [320]: set the right" in refusal(folder)
 
 
 @pytest.mark.local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,35 @@ def test_colqwen_ranks_as_colpali_engine_does(family: str, checkpoint: Written) 
     tokens = pages["image_grid_thw"].prod(dim=1) // 4
     prompt = len(processor.tokenizer(processor.visual_prompt_prefix)["input_ids"]) - 1
     assert [len(page) for page in embedder.pages(PAGES)] == [int(count) + prompt for count in tokens]
+
+
+@pytest.mark.parametrize("family", ["colqwen2", "colqwen2_5"])
+def test_a_checkpoint_in_the_layout_of_older_versions_is_the_same(
+    family: str, checkpoint: Written, own_checkpoint: Written
+) -> None:
+    """Published ones are: a flat config, other names of weights, limits of pixels in preprocessor_config.json."""
+    from safetensors.torch import load_file, save_file
+
+    folder = own_checkpoint(family)
+    config = json.loads((folder / "config.json").read_text())
+    text = config.pop("text_config")
+    rope = text.pop("rope_parameters")
+    older = {
+        "rope_theta": rope["rope_theta"],
+        "rope_scaling": {"type": "mrope", "mrope_section": rope["mrope_section"]},
+    }
+    (folder / "config.json").write_text(json.dumps({**text, **older, **config}))
+    weights = load_file(folder / "model.safetensors")
+    renamed = {name.replace("language_model.", "model."): weight for name, weight in weights.items()}
+    save_file(renamed, folder / "model.safetensors", metadata={"format": "pt"})
+    images = json.loads((folder / "processor_config.json").read_text())["image_processor"]
+    limits = {"min_pixels": images["size"]["shortest_edge"], "max_pixels": images.pop("size")["longest_edge"]}
+    (folder / "preprocessor_config.json").write_text(json.dumps({**images, **limits}))
+    (folder / "processor_config.json").unlink()
+
+    old, new = opened(folder), opened(checkpoint(family))
+    assert old.card.preprocessing == new.card.preprocessing
+    assert furthest(old.pages(PAGES), new.pages(PAGES)) < 1e-6
 
 
 def test_qwen3_vl_embedding_is_the_last_tokens_state(checkpoint: Written) -> None:
