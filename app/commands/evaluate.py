@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.commands.evaluate_ancientdoc import ancientdoc, behaviour
+from app.commands.evaluate_chaystack import chaystack
 from app.commands.options import (
     BaselineOption,
     ConcurrencyOption,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 benchmarks = typer.Typer(name="eval", help="Run a benchmark and score the trajectories.", no_args_is_help=True)
 benchmarks.command("ancientdoc")(ancientdoc)
 benchmarks.command("behaviour")(behaviour)
+benchmarks.command("chaystack")(chaystack)
 
 
 @benchmarks.callback()

@@ -7,7 +7,6 @@ from typing import Literal
 from evaluation.chaystack.samples import Category
 
 Row = Literal["all"] | Category
-SOURCE = "CHaystack paper, tables 2 and 3 and section 5.3"
 RETRIEVAL: dict[str, dict[Row, tuple[float, float, float, float]]] = {
     "Qwen3-VL": {
         "all": (71.91, 86.57, 89.90, 92.67),
