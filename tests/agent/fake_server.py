@@ -22,7 +22,7 @@ class Answer:
 
     `status` other than 200 sends `error`; `body` replaces the whole answer. `hang` never answers; `close` ends the
     connection without an answer; `together` waits until that many chats are in flight. `message` adds fields to the
-    message, such as reasoning.
+    message, such as reasoning, and `choice` to what holds it, such as logprobs.
     """
 
     text: str | None = ""
@@ -33,6 +33,7 @@ class Answer:
     error: Any = None
     body: str | None = None
     message: dict[str, Any] = field(default_factory=dict)
+    choice: dict[str, Any] = field(default_factory=dict)
     usage: dict[str, int] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7})
     hang: bool = False
     close: bool = False
@@ -210,7 +211,7 @@ def _chat(answer: Answer, request: Received) -> bytes:
         "object": "chat.completion",
         "created": 0,
         "model": request.body.get("model", ""),
-        "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
+        "choices": [{"index": 0, "message": message, "finish_reason": answer.finish, **answer.choice}],
     }
     if answer.usage is not None:
         completion["usage"] = {**answer.usage, "total_tokens": sum(answer.usage.values())}

@@ -8,6 +8,7 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -392,3 +393,21 @@ async def test_code_in_a_checkpoint_is_not_run_unasked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"names end in -hf.*set model\.local\.trust_remote_code if you trust"):
         await _model(tmp_path).capabilities()
     assert not trap.exists()
+
+
+async def test_a_brief_reply_tells_the_probabilities_of_its_tokens_and_may_be_cut_off(checkpoint: Checkpoint) -> None:
+    model = _model(checkpoint("text"), batch=4)
+    brief = [replace(prompt, brief=3) for prompt in TEXTS]
+    replies = await _together(model, [*brief, TEXTS[0]])
+    for reply in replies[:3]:
+        assert reply.tokens_out <= 3
+        assert len(reply.chances) == reply.tokens_out
+        for place in reply.chances:
+            taken = next(iter(place))
+            assert "\ufffd" in taken or taken.strip() in reply.text
+            assert 0 < sum(place.values()) <= 1.0001
+    assert replies[3].chances is None
+    assert replies[3].tokens_out > 3
+    alone = await model.generate(brief[0], "text")
+    assert (alone.text, alone.finish) == (replies[0].text, replies[0].finish)
+    assert alone.chances[0] == pytest.approx(replies[0].chances[0], abs=1e-3)
