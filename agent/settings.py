@@ -17,7 +17,7 @@ from agent.types import Task
 from retrieval.errors import InputError
 from retrieval.settings import RetrievalSettings, Settings
 
-BASE_URL, API_KEY, MODEL = "DOCSAGE_BASE_URL", "DOCSAGE_API_KEY", "DOCSAGE_MODEL"
+BASE_URL, API_KEY, MODEL, EMBEDDER = "DOCSAGE_BASE_URL", "DOCSAGE_API_KEY", "DOCSAGE_MODEL", "DOCSAGE_EMBEDDER"
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Granularity = Literal["block", "focus"]
@@ -112,14 +112,15 @@ def default_profile(environment: Mapping[str, str] = os.environ) -> str:
 def load_profile(name_or_file: str | None = None, environment: Mapping[str, str] = os.environ) -> Profile:
     """The profile of a shipped name, or of a YAML file; the default one when none is named.
 
-    What its model leaves empty comes from the environment, and a script is sought beside the file that names it.
+    What it leaves empty of models comes from the environment, and a script is sought beside the file that names it.
     InputError for a wrong name, key or value.
     """
     return _with_environment(_read(name_or_file or default_profile(environment)), environment)
 
 
 def _with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:
-    """The profile with server, key and model from the environment where it doesn't say them."""
+    """The profile with server, key, model and page-image embedder from the environment where it doesn't say them."""
+    profile = _with_embedder(profile, environment.get(EMBEDDER, "").strip())
     model = profile.model
     if model.kind not in ("endpoint", "local"):
         return profile
@@ -128,6 +129,14 @@ def _with_environment(profile: Profile, environment: Mapping[str, str]) -> Profi
     missing = {field: value for field, value in found.items() if value and not getattr(model, field)}
     _check_url(missing.get("base_url") or model.base_url)
     return profile.model_copy(update={"model": model.model_copy(update=missing)})
+
+
+def _with_embedder(profile: Profile, name: str) -> Profile:
+    images = profile.retrieval.images
+    if not name or images.embedder.model:
+        return profile
+    images = images.model_copy(update={"embedder": images.embedder.model_copy(update={"model": name})})
+    return profile.model_copy(update={"retrieval": profile.retrieval.model_copy(update={"images": images})})
 
 
 def _check_url(url: str) -> None:

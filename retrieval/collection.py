@@ -8,9 +8,12 @@ from pathlib import Path
 
 from PIL.Image import Image
 
+from retrieval.embedders.base import PageEmbedder
+from retrieval.embedders.choice import open_page_embedder
 from retrieval.embedders.e5 import E5
 from retrieval.errors import InputError
 from retrieval.ingest.pipeline import Ingestor, IngestReport
+from retrieval.page_images import PageImages, forget_document
 from retrieval.progress import Progress, Silent
 from retrieval.render import render_page
 from retrieval.search import Searcher
@@ -20,6 +23,8 @@ from retrieval.types import Document, Page, PageRef, Scope, SearchResult
 
 STORE_NAME = "collection.sqlite"
 """The file in a collection's folder that holds all of it."""
+IMAGES_NAME = "images"
+"""The folder in it that holds the vectors of page images, by model."""
 FIRST_PAGES = 20
 """Figures and vectors of this many of the best pages for a question come before those of other pages."""
 FEW_WORDS = 0.2
@@ -29,13 +34,22 @@ FEW_WORDS = 0.2
 class Collection:
     """Everything that the layers above may ask of documents. All methods block; call them from a worker thread."""
 
-    def __init__(self, root: Path, settings: RetrievalSettings | None = None, *, passwords: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        settings: RetrievalSettings | None = None,
+        *,
+        passwords: Sequence[str] = (),
+        embedder: PageEmbedder | None = None,
+    ) -> None:
+        """`embedder` embeds page images in place of the model that the settings name."""
         self.root = root
         self.settings = settings or RetrievalSettings()
         self.passwords = tuple(passwords)
         self.store = Store(root / STORE_NAME)
         self._ingestor = Ingestor(self.store, self.settings.ingest, passwords=self.passwords)
-        self._searcher = Searcher(self.store, self.settings.search, E5())
+        self._images = self._page_images(embedder)
+        self._searcher = Searcher(self.store, self.settings.search, E5(), self._images)
 
     def read(self, paths: Sequence[Path], *, progress: Progress | None = None) -> IngestReport:
         """Read what isn't read yet: text of all pages, OCR of the pages that have none. Then it can be searched.
@@ -70,6 +84,25 @@ class Collection:
             self._read_figures(scope, query, deadline, shown)
         if self._wants_vectors(query, scope):
             self._embed(scope, query, deadline, shown)
+        if self._images is not None and self.settings.search.images:
+            self._embed_images(self._images, scope, query, deadline, shown)
+
+    def _page_images(self, embedder: PageEmbedder | None) -> PageImages | None:
+        """The ranking by page images; None where no model is set."""
+        settings = self.settings.images
+        if embedder is None and not settings.embedder.model:
+            return None
+        opened = open_page_embedder if embedder is None else lambda _: embedder
+        return PageImages(self.root / IMAGES_NAME, settings, self.image, opened)
+
+    def _embed_images(
+        self, images: PageImages, scope: Scope, query: str | None, deadline: float | None, progress: Progress
+    ) -> None:
+        refs = [PageRef(doc_id=d, page=p) for d in scope.doc_ids for p in self.store.pages_read(d)]
+        missing = self._best_first(images.missing(refs), query, scope)
+        if missing and (deadline is None or time.monotonic() < deadline):
+            progress.start("page images", len(missing))
+            images.embed(missing, progress=progress, deadline=deadline)
 
     def _read_figures(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
         if not self.store.reading_state(scope.doc_ids).figures_due:
@@ -82,6 +115,11 @@ class Collection:
     def _best_pages(self, query: str | None, scope: Scope) -> list[PageRef]:
         return [] if query is None else [hit.ref for hit in self.search(query, scope, FIRST_PAGES).hits]
 
+    def _best_first(self, missing: list[PageRef], query: str | None, scope: Scope) -> list[PageRef]:
+        """The pages, those first that rank best for the query so far."""
+        order = {ref: place for place, ref in enumerate(self._best_pages(query, scope) if missing else [])}
+        return sorted(missing, key=lambda ref: order.get(ref, len(order)))
+
     def _wants_vectors(self, query: str | None, scope: Scope) -> bool:
         if self.settings.vectors != "when_needed":
             return self.settings.vectors == "always"
@@ -90,8 +128,7 @@ class Collection:
     def _embed(self, scope: Scope, query: str | None, deadline: float | None, progress: Progress) -> None:
         vectors = self._searcher.vectors
         missing = [PageRef(doc_id=d, page=p) for d in scope.doc_ids for p in vectors.missing(d)]
-        order = {ref: place for place, ref in enumerate(self._best_pages(query, scope))}
-        missing.sort(key=lambda ref: order.get(ref, len(order)))
+        missing = self._best_first(missing, query, scope)
         if missing and (deadline is None or time.monotonic() < deadline):
             progress.start("vectors", len(missing))
             vectors.embed(missing, progress=progress, deadline=deadline)
@@ -107,6 +144,7 @@ class Collection:
     def remove(self, doc_id: str, *, progress: Progress | None = None) -> None:
         """Forget a document; the file itself is not touched. Waits for a process that is reading documents."""
         self._ingestor.remove(doc_id, progress=progress or Silent())
+        forget_document(self.root / IMAGES_NAME, doc_id)
 
     def document(self, doc_id: str) -> Document:
         """The document of this content hash."""
@@ -131,5 +169,7 @@ class Collection:
         return render_page(self.store.paths_of(ref.doc_id), ref, dpi=dpi, passwords=self.passwords)
 
     def close(self) -> None:
-        """Release the files."""
+        """Release the files, and the memory of a model that was loaded."""
+        if self._images is not None:
+            self._images.close()
         self.store.close()

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from retrieval.embedders.base import TextEmbedder
+from retrieval.fusion import RRF_K
 from retrieval.index.bm25 import Floats, Postings, Units
 from retrieval.index.vectors import VectorIndex
+from retrieval.page_images import PageImages
 from retrieval.settings import SearchSettings
 from retrieval.store import Store
 from retrieval.structure import Structure
@@ -17,17 +19,23 @@ from retrieval.text.references import references
 from retrieval.types import PageHit, PageRef, Scope, SearchResult, SignalStatus
 
 ABSOLUTE_SIGNALS = ("structure", "statements")
+_SEEN = 0.05
+"""What the least similar of the pages found by their looks has: it may be the only one that anything finds."""
 
 
 class Searcher:
     """Ranks the pages of a scope for a query. Keeps the postings of the store up to date."""
 
-    def __init__(self, store: Store, settings: SearchSettings, embedder: TextEmbedder) -> None:
+    def __init__(
+        self, store: Store, settings: SearchSettings, embedder: TextEmbedder, images: PageImages | None = None
+    ) -> None:
+        """`images` adds the ranking by page images."""
         self.store = store
         self.settings = settings
         self.postings = Postings(store)
         self.vectors = VectorIndex(store, embedder)
         self.structure = Structure(store, self.postings)
+        self.images = images
 
     def refresh(self, doc_id: str) -> bool:
         """Bring the postings of a document up to its pages; False when they were already."""
@@ -50,7 +58,7 @@ class Searcher:
             )
             for rank, i in enumerate(order, 1)
         )
-        return SearchResult(hits=hits, signals=self._status(scope))
+        return SearchResult(hits=hits, signals=self._status(scope, units))
 
     def coverage(self, query: str, scope: Scope) -> float:
         """The largest share of the query's words, weighed by rarity, that one page of the scope has; 0 for no words."""
@@ -77,6 +85,8 @@ class Searcher:
             found["passage_bm25"] = best
         if weights["vectors"]:
             found["vectors"] = self._vector_scores(query, units)
+        if self.images is not None and weights["images"]:
+            found["images"] = self._image_scores(query, units, self.images)
         if weights["structure"]:
             found["structure"] = self.structure.scores(references(query), units)
         if weights["statements"]:
@@ -86,42 +96,67 @@ class Searcher:
     def fuse(self, signals: Mapping[str, Floats], units: Units) -> Floats:
         """Weighted sum of the signals, then a share of the neighbours' scores.
 
-        BM25 and similarities are scaled to a best page of 1; structural scores mean something by themselves.
+        BM25 and similarities are scaled to a best page of 1, or their ranks count in place of them; structural scores
+        mean something by themselves.
         """
         total = np.zeros(len(units.pages), np.float32)
         for name, scores in signals.items():
-            top = 1.0 if name in ABSOLUTE_SIGNALS else float(scores.max(initial=0.0))
-            if top > 0:
-                total += self.settings.weights()[name] * scores / top
+            total += self.settings.weights()[name] * self._scaled(name, scores)
         return total + self.settings.neighbours * _neighbours(total, units)
+
+    def _scaled(self, name: str, scores: Floats) -> Floats:
+        """Scores on the scale of all signals: the best page has 1, unless they mean something by themselves."""
+        if name in ABSOLUTE_SIGNALS:
+            return scores
+        if self.settings.fusion == "reciprocal_ranks":
+            ranks = _ranks(scores)
+            return np.where(ranks > 0, (RRF_K + 1) / (RRF_K + ranks), 0).astype(np.float32)
+        top = float(scores.max(initial=0.0))
+        return scores / top if top > 0 else scores
 
     def _vector_scores(self, query: str, units: Units) -> Floats:
         at = {page: i for i, page in enumerate(units.pages)}
-        scores = np.zeros(len(units.pages), np.float32)
         matches = self.vectors.search(query, [t.doc_id for t in units.tables])
-        if not matches:
-            return scores
-        # e5 similarities lie close together (0.7 to 0.9): only their differences within the scope tell pages apart
-        floor = min(m.score for m in matches)
-        for match in matches:
-            scores[at[match.ref.doc_id, match.ref.page]] = match.score - floor
-        return scores
+        return _above_lowest({at[m.ref.doc_id, m.ref.page]: m.score for m in matches}, len(at))
 
-    def _status(self, scope: Scope) -> tuple[SignalStatus, ...]:
+    def _image_scores(self, query: str, units: Units, images: PageImages) -> Floats:
+        at = {page: i for i, page in enumerate(units.pages)}
+        hits = images.search(query, _refs(units))
+        similarities = {at[hit.ref.doc_id, hit.ref.page]: hit.score for hit in hits}
+        return _above_lowest(similarities, len(at), least=_SEEN)
+
+    def _status(self, scope: Scope, units: Units) -> tuple[SignalStatus, ...]:
         reading = self.store.reading_state(scope.doc_ids)
         text = reading.read / reading.pages if reading.pages else 0.0
         states = {"page_bm25": text, "passage_bm25": text, "structure": text}
         if self.settings.vectors:
             states["vectors"] = self.vectors.coverage(scope.doc_ids)
+        if self.images is not None and self.settings.images:
+            states["images"] = self.images.coverage(_refs(units))
         states["figure_text"] = 1 - reading.figures_due / reading.read if reading.read else 0.0
         return tuple(SignalStatus(name=name, ready=ready) for name, ready in states.items())
 
 
+def _refs(units: Units) -> list[PageRef]:
+    return [PageRef(doc_id=doc_id, page=page) for doc_id, page in units.pages]
+
+
+def _above_lowest(similarities: Mapping[int, float], pages: int, *, least: float = 0.0) -> Floats:
+    """Similarities by page, less the lowest one, which is left with the share `least` of its distance to the best.
+
+    They lie close together (e5's at 0.7 to 0.9): only their differences within the scope tell pages apart.
+    """
+    scores = np.zeros(pages, np.float32)
+    if similarities:
+        found = np.fromiter(similarities.values(), np.float32)
+        lowest, between = float(found.min()), float(found.max() - found.min())
+        scores[np.fromiter(similarities, np.int64)] = found - lowest + least * (between or 1.0)
+    return scores
+
+
 def _ranks(scores: Floats) -> np.ndarray:
-    """Rank of each page, 1 the best; 0 for a page that the signal did not find."""
-    ranks = np.zeros(len(scores), np.int32)
-    order = np.argsort(-scores, kind="stable")
-    ranks[order] = np.arange(1, len(scores) + 1)
+    """Rank of each page, 1 the best, equal scores alike; 0 for a page that the signal did not find."""
+    ranks = np.searchsorted(np.sort(-scores), -scores, side="left").astype(np.int32) + 1
     ranks[scores <= 0] = 0
     return ranks
 

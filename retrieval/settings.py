@@ -56,19 +56,25 @@ class IngestSettings(Settings):
     ocr: OcrSettings = OcrSettings()
 
 
-SIGNALS = ("page_bm25", "passage_bm25", "vectors", "structure", "statements")
+SIGNALS = ("page_bm25", "passage_bm25", "vectors", "images", "structure", "statements")
 
 
 class SearchSettings(Settings):
-    """How much each signal weighs when pages are ranked; a signal that weighs 0 is not computed."""
+    """How much each signal weighs when pages are ranked; a signal that weighs 0 is not computed.
+
+    `images` counts where a model of page images is set. `fusion`: weighted sums of scores, each signal's scaled to a
+    best page of 1, or of reciprocal ranks, which need no scale.
+    """
 
     page_bm25: Weight = 1.0
     passage_bm25: Weight = 0.5
     vectors: Weight = 0.6
+    images: Weight = 1.0
     structure: Weight = 4.0
     statements: Weight = 1.0
     neighbours: Weight = 0.2
     glossary: Weight = 0.5
+    fusion: Literal["scores", "reciprocal_ranks"] = "scores"
 
     def weights(self) -> dict[str, float]:
         """Weight by signal name."""

@@ -105,3 +105,12 @@ def test_a_url_that_is_none_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(InputError, match="DOCSAGE_BASE_URL") as refused:
         load_profile(None, {"DOCSAGE_BASE_URL": url})
     assert "pa55" not in str(refused.value)
+
+
+def test_a_page_image_embedder_comes_from_the_environment_unless_the_file_names_one(tmp_path: Path) -> None:
+    environment = {"DOCSAGE_EMBEDDER": "vidore/colqwen2.5-v0.2"}
+    assert load_profile("embedded", environment).retrieval.images.embedder.model == "vidore/colqwen2.5-v0.2"
+    path = tmp_path / "mine.yaml"
+    path.write_text("retrieval: {images: {embedder: {model: /models/siglip, max_pixels: 500000}}}", encoding="utf-8")
+    found = load_profile(str(path), environment).retrieval.images.embedder
+    assert (found.model, found.max_pixels) == ("/models/siglip", 500_000)
