@@ -116,7 +116,7 @@ def chaystack(
     config = run_config(found.samples, categories=sorted(categories), gold=gold, limit=limit)
     with (
         run.opened(config, resume=resume),
-        opened(collection or out / "collection", profile=chosen) as session,
+        opened(collection or out / "collection", profile=_text_search(chosen)) as session,
     ):
         opener = ProfileWorkers(session.collection, chosen, haystack, choice, session.progress)
         try:
@@ -162,3 +162,11 @@ def _shown_images(profile: Profile, evidence: str | None) -> Profile:
     """The profile whose model sees page images alone, as CDocRAG's does, unless text is asked for."""
     wanted = evidence or ("image" if profile.model.evidence == "both" else profile.model.evidence)
     return profile.model_copy(update={"model": profile.model.model_copy(update={"evidence": wanted})})
+
+
+def _text_search(profile: Profile) -> Profile:
+    """The profile whose collection searches text alone: page images have a retriever and a phase of their own here."""
+    from retrieval.settings import ImageSettings
+
+    retrieval = profile.retrieval.model_copy(update={"images": ImageSettings()})
+    return profile.model_copy(update={"retrieval": retrieval})

@@ -139,10 +139,8 @@ def _beside_answers(settings: Mapping[Setting, SettingSummary]) -> Table | None:
 
 
 def _groups(one: SettingSummary) -> dict[Row, GroupSummary]:
-    groups: dict[Row, GroupSummary] = {"all": one.overall}
-    for category, group in one.by_category.items():
-        groups[category] = group
-    return groups
+    found = {row: one.overall if row == "all" else one.by_category.get(row) for row in ROWS}
+    return {row: group for row, group in found.items() if group is not None}
 
 
 def _comparison(title: str) -> Table:

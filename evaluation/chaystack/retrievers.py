@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation.chaystack.images import Haystack, HaystackImage
 from evaluation.chaystack.records import Candidate, candidate_of
 from evaluation.chaystack.samples import CATEGORIES, Category
-from retrieval.collection import Collection
+from retrieval.collection import Collection as Documents
 from retrieval.embedders.base import Matrix, PageEmbedder
 from retrieval.errors import UnreadableDocument
 from retrieval.fusion import reciprocal_ranks
@@ -58,15 +56,15 @@ class VectorHit(Protocol):
 
 
 class PageVectors(Protocol):
-    """An index of page vectors on disk; see `retrieval.index.image_vectors`."""
+    """An index of page vectors on disk; `retrieval.index.image_vectors.ImageVectors` is one."""
 
-    def add(self, keys: Sequence[str], vectors: Sequence[Matrix]) -> None:
+    def add(self, pages: Iterable[tuple[str, Matrix]]) -> None:
         """Add pages; they are kept when this returns."""
 
-    def keys(self) -> Sequence[str]:
+    def keys(self) -> Container[str]:
         """The pages that are there."""
 
-    def search(self, query: NDArray[np.float32], k: int, *, within: Sequence[str] | None = None) -> Sequence[VectorHit]:
+    def search(self, query: Matrix, k: int, *, within: Collection[str] | None = None) -> Sequence[VectorHit]:
         """The best `k` pages for the vectors of a query, of those in `within`."""
 
 
@@ -75,7 +73,7 @@ class TextRetriever:
 
     name = "text"
 
-    def __init__(self, collection: Collection, haystack: Haystack) -> None:
+    def __init__(self, collection: Documents, haystack: Haystack) -> None:
         self._collection = collection
         self._haystack = haystack
         self._keys: dict[str, list[str]] = {}
@@ -137,7 +135,7 @@ class ImageRetriever:
                 for name in (category, None):
                     of_category.setdefault(name, {})[content] = None
         self._embed(contents, progress)
-        there = set(self._vectors.keys())
+        there = self._vectors.keys()
         self._within = {name: [c for c in found if c in there] for name, found in of_category.items()}
 
     def retrieve(self, question: str, category: Category | None, k: int) -> list[Hit]:
@@ -156,14 +154,14 @@ class ImageRetriever:
         return hits[:k]
 
     def _embed(self, contents: Mapping[str, HaystackImage], progress: Progress) -> None:
-        known = set(self._vectors.keys())
+        known = self._vectors.keys()
         missing = [content for content in contents if content not in known]
         progress.start("vectors", len(missing))
         for start in range(0, len(missing), CHUNK):
             part = missing[start : start + CHUNK]
             readable = _readable(part, contents, progress)
             if readable:
-                self._vectors.add(list(readable), self._embedder.pages(list(readable.values())))
+                self._vectors.add(zip(readable, self._embedder.pages(list(readable.values())), strict=True))
             progress.advance(len(part))
 
 
@@ -178,7 +176,7 @@ def _readable(part: Sequence[str], contents: Mapping[str, HaystackImage], progre
     return found
 
 
-def read_images(collection: Collection, images: Sequence[HaystackImage], progress: Progress) -> dict[str, str]:
+def read_images(collection: Documents, images: Sequence[HaystackImage], progress: Progress) -> dict[str, str]:
     """Read images that aren't read yet; the documents that they are, by key. What can't be read is noted."""
     report = collection.read([image.path for image in images], progress=progress)
     refused = {refusal.path.resolve() for refusal in report.refused}

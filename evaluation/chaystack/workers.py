@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -187,10 +187,10 @@ class ProfileWorkers:
         embedder = open_page_embedder(self._choice.embedder)
         try:
             folder = self._collection.root / VECTORS_FOLDER / _folder_name(embedder.card)
-            vectors = ImageVectors(folder, embedder.card, self._profile.retrieval.images.index)
-            images = ImageRetriever(embedder, vectors, self._haystack)
-            images.prepare(categories, self._progress)
-            yield [*found, images]
+            with closing(ImageVectors(folder, embedder.card, self._profile.retrieval.images.index)) as vectors:
+                images = ImageRetriever(embedder, vectors, self._haystack)
+                images.prepare(categories, self._progress)
+                yield [*found, images]
         finally:
             embedder.close()
 
