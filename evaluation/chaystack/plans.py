@@ -157,7 +157,8 @@ def _slot(question: Question) -> str:
 
 def _queries(texts: Iterable[str], question: str) -> tuple[str, ...]:
     """Texts as queries: on one line, none twice, and none that is the question."""
-    return tuple(text for text in _distinct(texts) if text != " ".join(question.split()))
+    whole = _distinct([question])
+    return tuple(text for text in _distinct(texts) if text not in whole)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

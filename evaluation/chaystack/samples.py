@@ -136,10 +136,11 @@ def _sample(line: str, category: Category, known: dict[str, str], where: str) ->
         raise _Unusable(f"it is {_quoted(entry)}, no object; write {_FORM}")
     image_id = _string(entry, "image_id")
     kind = entry.get("answer_type")
+    question, answer = _string(entry, "question", "query"), _string(entry, "answer", "gold_answer")
     return ChaystackSample(
         sample_id=_id(entry.get("sample_id"), f"{category}_{image_id}", known, where),
-        question=_string(entry, "question", "query"),
-        gold_answer=_string(entry, "answer", "gold_answer"),
+        question=question,
+        gold_answer=answer,
         gold_image_id=image_id,
         category=category,
         answer_type=None if kind is None else str(kind),
