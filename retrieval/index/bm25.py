@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -28,6 +29,8 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 TITLE_LINES = 12
+_PAIR = 8
+"""Bytes of a passage and a count in a posting list."""
 _FIGURE = re.compile(r"\d{1,3}(?:,\d{3})+|\(\d+\)|^\W*\d+(?:\.\d+)?%?\W*$")
 
 
@@ -74,6 +77,8 @@ class Postings:
         self.store = store
         self.k1, self.b = k1, b
         self._tables: dict[int, tuple[int, PassageTable]] = {}
+        # Of the scope that was asked about last: of many documents they take longer to make than a question to answer.
+        self._units: tuple[bytes, list[Any], Units] | None = None
 
     def refresh(self, doc_id: str) -> bool:
         """Bring a document's postings up to its pages. False when they were already."""
@@ -104,15 +109,24 @@ class Postings:
             content = np.array(places, np.int32).reshape(-1, 4).tobytes()
             db.execute("INSERT OR REPLACE INTO passages VALUES (?, ?)", (doc_no, content))
             db.execute("UPDATE documents SET postings_of = ? WHERE doc_no = ?", (state, doc_no))
-        self._tables.pop(doc_no, None)  # a document that was forgotten and read anew can come to the same state
+        # A document that was forgotten and read anew can come to the same state.
+        self._tables.pop(doc_no, None)
+        self._units = None
         return True
 
     def units(self, doc_ids: Sequence[str]) -> Units:
         """The passages of the documents that are indexed."""
+        scope = orjson.dumps(list(doc_ids))
         rows = self.store.rows(
             f"SELECT doc_id, doc_no, postings_of, pages FROM documents WHERE postings_of >= 0 AND doc_id IN {IN_SCOPE}",
-            (orjson.dumps(list(doc_ids)),),
+            (scope,),
         )
+        known = self._units
+        if known is None or known[:2] != (scope, rows):
+            known = self._units = (scope, rows, self._units_of(doc_ids, rows))
+        return known[2]
+
+    def _units_of(self, doc_ids: Sequence[str], rows: list[Any]) -> Units:
         found = {doc_id: self._table(doc_id, *row) for doc_id, *row in rows}
         tables = tuple(found[doc_id] for doc_id in dict.fromkeys(doc_ids) if doc_id in found)
         offsets, total = {}, 0
@@ -162,16 +176,12 @@ class Postings:
             rows = self.store.rows(sql, args)
         else:
             rows = self.store.rows("SELECT doc_no, content FROM postings WHERE term = ?", (term,))
-        at, tf = [], []
-        for doc_no, content in rows:
-            offset = units.offsets.get(doc_no)
-            if offset is not None:
-                passages_at, counts = _posting(content)
-                at.append(passages_at + offset)
-                tf.append(counts)
-        if not at:
+        inside = [(offset, content) for no, content in rows if (offset := units.offsets.get(no)) is not None]
+        if not inside:
             return np.zeros(0, np.int32), np.zeros(0, np.float32)
-        return np.concatenate(at), np.concatenate(tf).astype(np.float32)
+        at, tf = _posting(b"".join([content for _, content in inside]))
+        sizes = [len(content) // _PAIR for _, content in inside]
+        return at + np.repeat(np.array([offset for offset, _ in inside], np.int32), sizes), tf.astype(np.float32)
 
     def pages_of(self, term: str, table: PassageTable) -> list[int]:
         """The pages of one document that hold an index term, in order."""
