@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from agent.models.types import ModelFailed
-from evaluation.chaystack.filtering import Filter, filter_samples, unfiltered
+from evaluation.chaystack.filtering import Filter, Unjudged, filter_samples, unfiltered
 from evaluation.chaystack.folder import ChaystackRun, IndexChoice
 from evaluation.chaystack.generation import AnswerGenerator, generate_samples, gold_samples, unanswered
 from evaluation.chaystack.images import Haystack
@@ -177,18 +177,17 @@ class Benchmark:
                 self._filtered(index, todo, None)
             return
         with self.workers.filter() as filtering:
-            failed = [self._filtered(index, todo, filtering) for index, todo in waiting.items()]
-            if filtering.broken is not None:
-                self.problem = str(filtering.broken)
-        if sum(failed):
-            total = sum(len(todo) for todo in waiting.values())
-            why = f" ({self.problem})" if self.problem else ""
+            found = [self._filtered(index, todo, filtering) for index, todo in waiting.items()]
+        total, some = sum(map(len, waiting.values())), sum(one.some for one in found)
+        if some:
             self.progress.note(
-                f"filter: {sum(failed)} of {total} questions have pages that were not judged{why}; those are kept in "
-                "the order of retrieval"
+                f"filter: {some} of {total} questions have pages that were not judged "
+                f"({next(one.reason for one in found if one.some)}); those are kept in the order of retrieval"
             )
+        if sum(one.wholly for one in found) == total:
+            self.problem = str(filtering.broken or "no page could be judged")
 
-    def _filtered(self, index: Index, todo: Sequence[Any], filtering: Filter | None) -> int:
+    def _filtered(self, index: Index, todo: Sequence[Any], filtering: Filter | None) -> Unjudged:
         return filter_samples(
             self.run,
             index,

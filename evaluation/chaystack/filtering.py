@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent.loop import run as run_async
 from evaluation.chaystack.folder import ChaystackRun
@@ -54,6 +55,14 @@ def unfiltered(
     return [(sample, before) for sample, before in found if not _is_done(done.get(sample.sample_id), before)]
 
 
+class Unjudged(NamedTuple):
+    """The questions that have pages which couldn't be judged, those of which no page could be, and a reason."""
+
+    some: int = 0
+    wholly: int = 0
+    reason: str = ""
+
+
 def filter_samples(
     run: ChaystackRun,
     index: Index,
@@ -63,15 +72,15 @@ def filter_samples(
     haystack: Haystack,
     texts: PageTexts,
     progress: Progress,
-) -> int:
-    """Write the candidates that pass to `phase2_filtered.jsonl`; all pass without a filter. How many questions failed.
+) -> Unjudged:
+    """Write the candidates that pass to `phase2_filtered.jsonl`; all pass without a filter.
 
     A page that can't be judged is kept, so that the order of retrieval stands; its question is a failure, and is
     filtered again next time.
     """
     files = run.files(index)
     before = {sample.sample_id: retrieved for sample, retrieved in todo}
-    failed: list[str] = []
+    failed: list[FilterResult] = []
     if filtering is not None and filtering.reads_text and filtering.broken is None:
         images = {c.key: image_of(c, haystack) for _, retrieved in todo for c in retrieved.candidates}
         texts.read(list(images.values()), progress)
@@ -89,7 +98,7 @@ def filter_samples(
         seconds = time.perf_counter() - begin
         run.timings.append(Timing(sample_id=sample.sample_id, setting=index, phase="filter", seconds=seconds))
         if result is not None and result.errors:
-            failed.append(sample.sample_id)
+            failed.append(result)
             run.failures.append(failure_of(sample, JudgeFailed(f"filter: {result.first_error}")))
 
     together = filtering.together if filtering is not None else 1
@@ -101,7 +110,8 @@ def filter_samples(
         progress=progress,
         together=together,
     )
-    return len(failed)
+    wholly = sum(result.errors == len(result.judged) for result in failed)
+    return Unjudged(len(failed), wholly, failed[0].first_error if failed else "")
 
 
 def _judged(filtering: Filter, question: str, pages: Sequence[HaystackPage]) -> FilterResult:
