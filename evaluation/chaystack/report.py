@@ -49,7 +49,8 @@ def _setting(setting: Setting, one: SettingSummary) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(f"{TITLES[setting]}: {one.meaning}", style="bold")]
     if setting != "gold":
         parts.append(_recall(groups))
-    parts.append(_answers(groups))
+    reason = one.overall.answers["em"].reason
+    parts.append(Text(f"answers: {reason}") if reason else _answers(groups))
     if one.filter is not None:
         parts.append(Text(_filter_line(one.filter)))
     elif one.filter_reason and setting != "gold":
@@ -83,9 +84,6 @@ def _answers(groups: Mapping[Row, GroupSummary]) -> Table:
     for name, group in groups.items():
         scores = (group.answers["em"], group.answers["f1"], group.uncertain)
         table.add_row(name, str(group.questions), *map(_value, scores), str(group.answers["em"].missing))
-    reason = groups["all"].answers["em"].reason
-    if reason:
-        table.caption = reason
     return table
 
 
