@@ -100,7 +100,9 @@ def chaystack(
     _check_gold(gold, phase, index, planned=planned, embedder=embedder)
     found = load_chaystack(data, categories)
     haystack = find_images(data_root(data))
-    chosen = _shown_images(chosen_profile(profile, concurrency=concurrency), evidence)
+    chosen = chosen_profile(profile, evidence=evidence, concurrency=concurrency)
+    if evidence is None and generator != "agent":
+        chosen = _shown_images(chosen)
     choice = worker_choice(chosen, embedder=embedder, fuse=fuse, generator=generator, tokens=max_tokens)
     options = RunOptions(
         phases=phases,
@@ -158,10 +160,11 @@ def _check_gold(gold: bool, phase: str, index: str | None, *, planned: bool, emb
         )
 
 
-def _shown_images(profile: Profile, evidence: str | None) -> Profile:
-    """The profile whose model sees page images alone, as CDocRAG's does, unless text is asked for."""
-    wanted = evidence or ("image" if profile.model.evidence == "both" else profile.model.evidence)
-    return profile.model_copy(update={"model": profile.model.model_copy(update={"evidence": wanted})})
+def _shown_images(profile: Profile) -> Profile:
+    """The profile whose model sees page images alone, as CDocRAG's does, unless its settings want text alone."""
+    if profile.model.evidence == "text":
+        return profile
+    return profile.model_copy(update={"model": profile.model.model_copy(update={"evidence": "image"})})
 
 
 def _text_search(profile: Profile) -> Profile:
