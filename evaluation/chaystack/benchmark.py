@@ -152,7 +152,8 @@ class Benchmark:
             return
         if not self.haystack.images:
             raise InputError(
-                "there are no images to search", remedy="put them into data/image/{category}/, or use --phase generate"
+                f"{len(self.samples)} questions were loaded, but there are no images to search",
+                remedy="put them into image/{category}/ beside the folder eval",
             )
         with self.workers.retrievers(searched) as retrievers:
             for index, todo in waiting.items():
