@@ -13,7 +13,7 @@ LAYERS = (
     ("evaluation", "runs benchmarks, scores trajectories", (0.88, 0.94, 0.93)),
     ("agent", "plan, execute, synthesise, verify, decide; budget; trace", (0.99, 0.94, 0.85)),
     ("tools", "page reader, page retriever, region locator, calculator ...", (0.95, 0.91, 0.96)),
-    ("retrieval", "ingest, OCR, layout; BM25, vectors, named places; store", (0.91, 0.95, 0.88)),
+    ("retrieval", "ingest, OCR, layout; BM25, vectors, page images; store", (0.91, 0.95, 0.88)),
 )
 STEPS = ("plan", "execute", "synthesise", "verify", "decide")
 
