@@ -22,9 +22,8 @@ from rich.text import Text
 from app.display import counted, harmless, stderr
 
 _UNITS = {
-    "answering": "question",
-    "searching": "question",
-    **dict.fromkeys(("reading", "OCR", "figures", "vectors"), "page"),
+    **dict.fromkeys(("answering", "searching", "filtering", "planning"), "question"),
+    **dict.fromkeys(("reading", "OCR", "figures", "vectors", "page images"), "page"),
 }
 
 

@@ -19,8 +19,8 @@ from tools.judgments import JudgedPage, JudgeFailed, Judgment, PageJudge, page_i
 from tools.verdicts import verdict_of, yes_probability
 
 Form = Literal["image", "text"]
-_BRIEF = 16
-"""Tokens that hold YES or NO with the few words that some models put before it."""
+_BRIEF, _LONGER = 16, 160
+"""Tokens that hold YES or NO with the few words that some models put before it, and with a reason before it."""
 _PROMPT_TOKENS = 600
 """What the prompt takes besides the page."""
 
@@ -33,7 +33,8 @@ def open_judge(client: ModelClient | None, calls: ModelCalls | None = None) -> P
 class ModelJudge:
     """Asks for YES or NO in few tokens, with their probabilities where the model gives them.
 
-    A model that needs more tokens before it comes to the point is given them, from then on.
+    A model that needs more tokens before it comes to the point is given them, from then on. One that doesn't come to it
+    in all that it may say is undecided, and isn't asked for so much again.
     """
 
     def __init__(self, client: ModelClient, calls: ModelCalls | None = None) -> None:
@@ -42,6 +43,7 @@ class ModelJudge:
         self._form: Form | None = None
         self._room = 0
         self._brief: int | None = _BRIEF
+        self._rambles = False
 
     async def ready(self) -> None:
         """Ask the model what it can do; JudgeFailed when it can't be reached."""
@@ -86,18 +88,21 @@ class ModelJudge:
         return Prompt(role="relevance", system=system, user=user, version=version), shown == text
 
     async def _reply(self, prompt: Prompt) -> Reply:
-        """A reply that comes to the point, if the model's own limit of tokens allows one; ModelFailed for none."""
-        brief = self._brief
-        if brief is not None:
+        """A reply that comes to the point, or the beginning of one that doesn't; ModelFailed for none."""
+        while True:
+            brief = self._brief
             try:
                 reply = await self._ask(replace(prompt, brief=brief))
-                if reply.finish != "length" or verdict_of(reply.text) is not None:
-                    return reply
             except ModelFailed as error:
-                if not error.cut:
+                if not error.cut or self._rambles:
                     raise
-            self._brief = None
-        return await self._ask(prompt)
+                self._rambles = brief is None
+            else:
+                if self._rambles or reply.finish != "length" or verdict_of(reply.text) is not None:
+                    return reply
+            # Others that are asked at the same time may have changed it already.
+            if self._brief == brief:
+                self._brief = {_BRIEF: _LONGER, _LONGER: None, None: _LONGER}[brief]
 
 
 def _begun(text: str, tokens: int) -> str:

@@ -142,7 +142,24 @@ async def test_a_model_that_needs_more_tokens_is_given_them_from_then_on(begun: 
     judge = ModelJudge(ModelClient(model, ModelSettings()))
     for paper in (Paper("a", "a"), Paper("b", "b")):
         assert (await judge_pages(judge, QUESTION, [paper])).judged[0].verdict == "no"
-    assert model.briefs == [16, None, None]
+    assert model.briefs == [16, 160, None, None]
+
+
+class Rambling(Verbose):
+    """A model that never comes to the point."""
+
+    async def generate(self, prompt: Prompt, mode: StructureMode) -> Reply:
+        self.briefs.append(prompt.brief)
+        return Reply(text=self._begun, tokens_out=prompt.brief or 1024, finish="length")
+
+
+async def test_a_model_that_never_comes_to_the_point_is_undecided_and_asked_for_little() -> None:
+    model = Rambling("The page, the page, the page")
+    judge = ModelJudge(ModelClient(model, ModelSettings()))
+    for paper in (Paper("a", "a"), Paper("b", "b")):
+        (record,) = (await judge_pages(judge, QUESTION, [paper])).judged
+        assert (record.verdict, record.kept, record.error) == (None, True, "")
+    assert model.briefs == [16, 160, None, 160, 160]
 
 
 LOGPROBS = {
