@@ -114,7 +114,7 @@ class ImageIndexSettings(Settings):
     kind: Literal["auto", "flat", "hnsw", "ivf_pq"] = "auto"
     storage: Literal["fp16", "int8", "binary"] = "fp16"
     pooling: Positive = 1
-    approximation: Literal["encodings", "pooled"] = "encodings"
+    approximation: Literal["encodings", "pooled"] = "pooled"
     candidates: Annotated[int, Field(ge=0)] = 300
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from retrieval.embedders.base import EmbedderCard
 from retrieval.errors import InputError
@@ -31,7 +31,7 @@ class FileRecord(Frozen):
 class SegmentRecord(Frozen):
     """Files that never change: pages in the order they were added, and the rows of those removed since."""
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^[0-9]+-[0-9a-f]+$")]
     pages: int
     vectors: int
     structure: Kind
@@ -40,7 +40,7 @@ class SegmentRecord(Frozen):
 
 
 class Manifest(Frozen):
-    """One generation of an index. `centre` is the mean vector that encodings are made around."""
+    """One generation of an index. `centre` is the mean vector of the first pages, around which vectors are coded."""
 
     format: Literal[1] = FORMAT
     generation: int

@@ -1,13 +1,17 @@
 """MaxSim on the CPU: the similarity of each query vector to its most similar page vector, summed (ColBERT, 2020).
 
 The work is one matrix product and one maximum over each page, in chunks that stay in the cache between the two: codes
-are turned into numbers there, and nothing of the size of the collection is written. Both release the interpreter's
-lock, and the product runs on the threads that BLAS has.
+are turned into numbers there, and nothing of the size of the collection is written. Chunks are shared between threads
+of our own, for all that is costly releases the interpreter's lock. BLAS's threads would have to meet after each chunk:
+where anything else wants the cores that took three times as long, and turning codes into numbers kept one thread only.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +22,50 @@ from retrieval.index.token_codes import Codes, FloatCode, Scales, TokenCode
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
-CHUNK = 1 << 19
-"""Numbers in a chunk: 2 MiB, measured best on 1 MiB of second-level cache a core and 32 MiB shared."""
+CHUNK = 1 << 20
+"""Numbers in a chunk (4 MiB)."""
+_BLOCK = 1 << 18
+"""Multiplications in a block; OpenBLAS shares out what is larger."""
+_FEWEST_CHUNKS = 2
+"""Chunks that are worth a thread."""
+_THREADS = os.cpu_count() or 1
+
+
+class _Space(threading.local):
+    """Arrays that a thread uses again: fresh memory for each chunk would cost more than the work on it."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Floats] = {}
+
+    def array(self, name: str, rows: int, columns: int) -> Matrix:
+        """An array of a shape, with whatever it held before."""
+        kept = self._arrays.get(name)
+        if kept is None or len(kept) < rows * columns:
+            kept = self._arrays[name] = np.empty(rows * columns, np.float32)
+        return kept[: rows * columns].reshape(rows, columns)
+
+
+class _Pool:
+    """The threads that help; a forked process, in which they don't run, gets its own."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+
+    def get(self) -> ThreadPoolExecutor:
+        """The threads, started when they are first needed."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="maxsim")
+        return self._pool
+
+    def forget(self) -> None:
+        """Let the next use start threads."""
+        self._pool = None
+
+
+_SPACE = _Space()
+_POOL = _Pool()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +103,36 @@ def maxsim(query: Matrix, table: TokenTable, pages: Rows | None = None) -> Float
     columns = table.code.prepare(query)
     scores = np.empty(len(pages), np.float32)
     room = max(CHUNK // table.dimension, int((stops - starts).max(initial=1)))
-    buffer: Matrix | None = None
-    for first, last in _chunks(stops - starts, room):
-        chunk_starts, chunk_stops = starts[first:last], stops[first:last]
-        low, high = int(chunk_starts[0]), int(chunk_stops[-1])
-        if isinstance(table.code, FloatCode) and high - low == int((chunk_stops - chunk_starts).sum()):
-            products = table.codes[low:high] @ columns
-        else:
-            if buffer is None:
-                buffer = np.empty((room, table.dimension), np.float32)
-            products = _gathered(table, chunk_starts, chunk_stops, buffer) @ columns
-        table.code.finish(products, _scales(table, chunk_starts, chunk_stops), query)
-        at = np.cumsum(chunk_stops - chunk_starts) - (chunk_stops - chunk_starts)
-        scores[first:last] = np.maximum.reduceat(products, at, axis=0).sum(axis=1)
+    chunks = list(_chunks(stops - starts, room))
+
+    def score(share: list[tuple[int, int]]) -> None:
+        for first, last in share:
+            lengths = stops[first:last] - starts[first:last]
+            numbers = _numbers(table, starts[first:last], stops[first:last], room)
+            products = _products(numbers, columns)
+            table.code.finish(products, _scales(table, starts[first:last], stops[first:last]), query)
+            scores[first:last] = np.maximum.reduceat(products, np.cumsum(lengths) - lengths, axis=0).sum(axis=1)
+
+    threads = min(_THREADS, len(chunks) // _FEWEST_CHUNKS)
+    if threads < 2:
+        score(chunks)
+    else:
+        shares = [_POOL.get().submit(score, chunks[number::threads]) for number in range(1, threads)]
+        score(chunks[::threads])
+        for done in shares:
+            done.result()
     return scores
+
+
+def _products(vectors: Matrix, columns: Matrix) -> Matrix:
+    """The product of two matrices, in blocks so small that BLAS leaves each to the thread that asks."""
+    dimension, queries = columns.shape
+    block = max(_BLOCK // (dimension * queries), 1)
+    whole = len(vectors) // block * block
+    out = _SPACE.array("products", len(vectors), queries)
+    np.matmul(vectors[:whole].reshape(-1, block, dimension), columns, out=out[:whole].reshape(-1, block, queries))
+    np.matmul(vectors[whole:], columns, out=out[whole:])
+    return out
 
 
 def _chunks(lengths: Rows, room: int) -> Iterator[tuple[int, int]]:
@@ -91,10 +153,14 @@ def _runs(starts: Rows, stops: Rows) -> Iterator[tuple[int, int]]:
         yield int(starts[first]), int(stops[last - 1])
 
 
-def _gathered(table: TokenTable, starts: Rows, stops: Rows, buffer: Matrix) -> Matrix:
-    """The rows of a chunk as numbers, in the first rows of `buffer`."""
+def _numbers(table: TokenTable, starts: Rows, stops: Rows, room: int) -> Matrix:
+    """The rows of a chunk, at most `room`, as numbers: where they are, if they are so in one place, else copied."""
+    runs = list(_runs(starts, stops))
+    if len(runs) == 1 and isinstance(table.code, FloatCode):
+        return np.asarray(table.codes[runs[0][0] : runs[0][1]])
+    buffer = _SPACE.array("numbers", room, table.dimension)
     filled = 0
-    for start, stop in _runs(starts, stops):
+    for start, stop in runs:
         table.code.read(table.codes[start:stop], buffer[filled : filled + stop - start])
         filled += stop - start
     return buffer[:filled]

@@ -49,16 +49,19 @@ def centres(vectors: Matrix, count: int) -> Matrix:
     """`count` vectors that stand for a page when candidates are sought: means of groups of alike vectors.
 
     A few rounds of spherical k-means from vectors spread evenly over the page, so that the same page gives the same
-    centres. They have length 1: plain means would put long and varied pages last. A page with fewer vectors repeats
-    some of them.
+    centres. Each is its group's mean over the square root of its length: plain means put varied pages too low, for the
+    best of a group is above its mean, and directions too high. A page with fewer vectors repeats some of them.
     """
     found = _directions(vectors[np.linspace(0, len(vectors) - 1, count).astype(np.int64)])
     if len(vectors) <= count:
         return found
     for _ in range(_ROUNDS):
         members = np.eye(count, dtype=np.float32)[(vectors @ found.T).argmax(axis=1)]
-        found = np.where(members.sum(axis=0)[:, None] > 0, _directions(members.T @ vectors), found)
-    return found
+        sums, counts = members.T @ vectors, members.sum(axis=0)[:, None]
+        found = np.where(counts > 0, _directions(sums), found)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), found)
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    return np.asarray(means / np.sqrt(np.where(lengths > 0, lengths, 1)), np.float32)
 
 
 def _directions(vectors: Matrix) -> Matrix:

@@ -31,7 +31,7 @@ from retrieval.index.segments import (
     VECTORS,
     Segment,
 )
-from retrieval.index.token_codes import CODES
+from retrieval.index.token_codes import TokenCode, code_of
 
 _HASHED = (KEYS, OFFSETS, STRUCTURE)
 
@@ -45,7 +45,9 @@ class SegmentWriter:
     def __init__(self, folder: Path, name: str, manifest: Manifest, encoder: PageEncoder | None) -> None:
         self._folder = folder / SEGMENTS / name
         self._name, self._manifest, self._encoder = name, manifest, encoder
-        self._code = None if manifest.storage == "fp32" else CODES[manifest.storage]
+        self._code: TokenCode | None = None
+        if manifest.storage != "fp32":
+            self._code = code_of(manifest.storage, np.array(manifest.centre, np.float32))
         self._keys: list[str] = []
         self._offsets = [0]
         self._stack = ExitStack()

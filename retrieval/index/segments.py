@@ -18,11 +18,11 @@ from retrieval.index.manifest import SEGMENTS, FileRecord, Manifest, SegmentReco
 from retrieval.index.maxsim import TokenTable, float_table
 from retrieval.index.nearest import Kind, Nearest, built, load
 from retrieval.index.pooling import centres
-from retrieval.index.token_codes import CODES
+from retrieval.index.token_codes import code_of
 
 KEYS, OFFSETS, TOKENS, SCALES, VECTORS = "keys.json", "offsets.bin", "tokens.bin", "scales.bin", "vectors.bin"
 POOLED, ENCODINGS, STRUCTURE = "pooled.bin", "encodings.bin", "nearest.faiss"
-CENTRES = 8
+CENTRES = 12
 """Vectors that stand for a page in the search for candidates."""
 _VERIFIED = (KEYS, OFFSETS)
 T = TypeVar("T")
@@ -109,7 +109,7 @@ class Segment:
     def _tokens(self, manifest: Manifest) -> TokenTable:
         if manifest.storage == "fp32":
             raise damaged(self.folder.parent.parent / "manifest.json", "token vectors are never kept as fp32")
-        code = CODES[manifest.storage]
+        code = code_of(manifest.storage, np.array(manifest.centre, np.float32))
         vectors = self.record.vectors
         codes = self._mapped(TOKENS, code.dtype, (vectors, code.width(self._dimension)))
         scales = self._mapped(SCALES, np.dtype("<f2"), (vectors,)) if code.scaled else None

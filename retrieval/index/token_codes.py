@@ -1,4 +1,4 @@
-"""How token vectors are kept on disk: half precision, bytes with a scale a vector, or signs alone."""
+"""How token vectors are kept on disk: half precision, bytes with a scale a vector, or one bit a component."""
 
 from __future__ import annotations
 
@@ -115,10 +115,17 @@ class HalfCode:
 
 
 class ByteCode:
-    """Signed bytes: each vector is scaled so that its largest component is 127."""
+    """Signed bytes: what each vector differs from the centre, scaled so that its largest component is 127.
+
+    Vectors of most models lie in a narrow cone, so that the differences are smaller than the vectors, and so are the
+    steps. What the centre adds to a similarity is the same for all pages.
+    """
 
     dtype: np.dtype[Any] = np.dtype("i1")
     scaled = True
+
+    def __init__(self, centre: NDArray[np.float32]) -> None:
+        self._centre = centre
 
     def width(self, dimension: int) -> int:
         """One element a component."""
@@ -126,9 +133,10 @@ class ByteCode:
 
     def encode(self, vectors: Matrix) -> tuple[Codes, Scales | None]:
         """Rounded to the nearest step of the scale as it is kept."""
-        largest = np.clip(np.abs(vectors).max(axis=1) / 127, _SMALLEST_HALF, _LARGEST_HALF)
+        differences = vectors - self._centre
+        largest = np.clip(np.abs(differences).max(axis=1) / 127, _SMALLEST_HALF, _LARGEST_HALF)
         scales = largest.astype(np.float16)
-        steps = np.rint(vectors / scales.astype(np.float32)[:, None])
+        steps = np.rint(differences / scales.astype(np.float32)[:, None])
         return np.clip(steps, -127, 127).astype(self.dtype), scales
 
     def read(self, codes: Codes, out: Matrix) -> None:
@@ -140,47 +148,59 @@ class ByteCode:
         return np.ascontiguousarray(query.T)
 
     def finish(self, similarities: Matrix, scales: Scales | None, query: Matrix) -> None:
-        """Steps become values."""
+        """Steps become values, and the centre is added."""
         if scales is not None:
             similarities *= scales.astype(np.float32)[:, None]
+        similarities += query @ self._centre
 
     def decode(self, codes: Codes, scales: Scales | None, dimension: int) -> Matrix:
-        """Steps times scales."""
-        out = np.asarray(codes, np.float32)
-        self.finish(out, scales, out)
-        return out
+        """Steps times scales, and the centre."""
+        sizes = np.ones(len(codes), np.float32) if scales is None else scales.astype(np.float32)
+        return np.asarray(codes * sizes[:, None] + self._centre, np.float32)
 
 
 class SignCode:
-    """One bit a component. A set bit stands for +1 / sqrt(dimension), the others for -1 / sqrt(dimension)."""
+    """One bit a component: on which side of the centre it is. A set bit stands for +step, the others for -step.
+
+    The step gives vectors whose distance from the centre is that of vectors of length 1 in the mean.
+    """
 
     dtype: np.dtype[Any] = np.dtype("u1")
     scaled = False
+
+    def __init__(self, centre: NDArray[np.float32]) -> None:
+        self._centre = centre
+        spread = max(1.0 - float(centre @ centre), 0.01)
+        self._step = np.float32(np.sqrt(spread / len(centre)))
 
     def width(self, dimension: int) -> int:
         """Eight components a byte."""
         return -(-dimension // 8)
 
     def encode(self, vectors: Matrix) -> tuple[Codes, Scales | None]:
-        """The signs, packed."""
-        return np.packbits(vectors > 0, axis=1), None
+        """The sides, packed."""
+        return np.packbits(vectors > self._centre, axis=1), None
 
     def read(self, codes: Codes, out: Matrix) -> None:
         """Write the bits."""
         np.copyto(out, np.unpackbits(codes, axis=1, count=out.shape[1]))
 
     def prepare(self, query: Matrix) -> Matrix:
-        """The query times 2 / sqrt(dimension)."""
-        return np.ascontiguousarray(query.T * np.float32(2 / np.sqrt(query.shape[1])))
+        """The query times two steps."""
+        return np.ascontiguousarray(query.T * (2 * self._step))
 
     def finish(self, similarities: Matrix, scales: Scales | None, query: Matrix) -> None:
-        """A bit b stands for 2b - 1: the sum over the query's components is taken off once."""
-        similarities -= query.sum(axis=1) / np.float32(np.sqrt(query.shape[1]))
+        """A bit b stands for 2b - 1 steps: what is too much for a query vector is taken off once."""
+        similarities += query @ self._centre - query.sum(axis=1) * self._step
 
     def decode(self, codes: Codes, scales: Scales | None, dimension: int) -> Matrix:
-        """Vectors of length 1 with the same signs."""
+        """The centre, and a step to the side of each component."""
         bits = np.unpackbits(codes, axis=1, count=dimension).astype(np.float32)
-        return np.asarray((2 * bits - 1) / np.float32(np.sqrt(dimension)), np.float32)
+        return np.asarray((2 * bits - 1) * self._step + self._centre, np.float32)
 
 
-CODES: dict[Storage, TokenCode] = {"fp16": HalfCode(), "int8": ByteCode(), "binary": SignCode()}
+def code_of(storage: Storage, centre: NDArray[np.float32]) -> TokenCode:
+    """The code of a kind of storage, for vectors around `centre`."""
+    if storage == "fp16":
+        return HalfCode()
+    return ByteCode(centre) if storage == "int8" else SignCode(centre)
