@@ -115,7 +115,7 @@ class ImageIndexSettings(Settings):
     storage: Literal["fp16", "int8", "binary"] = "fp16"
     pooling: Positive = 1
     approximation: Literal["encodings", "pooled"] = "pooled"
-    candidates: Annotated[int, Field(ge=0)] = 300
+    candidates: Annotated[int, Field(ge=0)] = 400
 
 
 class ImageSettings(Settings):

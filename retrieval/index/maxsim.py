@@ -127,7 +127,7 @@ def maxsim(query: Matrix, table: TokenTable, pages: Rows | None = None) -> Float
 def _products(vectors: Matrix, columns: Matrix) -> Matrix:
     """The product of two matrices, in blocks so small that BLAS leaves each to the thread that asks."""
     dimension, queries = columns.shape
-    block = max(_BLOCK // (dimension * queries), 1)
+    block = max(_BLOCK // (dimension * queries) // 16 * 16, 1)
     whole = len(vectors) // block * block
     out = _SPACE.array("products", len(vectors), queries)
     np.matmul(vectors[:whole].reshape(-1, block, dimension), columns, out=out[:whole].reshape(-1, block, queries))

@@ -22,7 +22,7 @@ from retrieval.index.token_codes import code_of
 
 KEYS, OFFSETS, TOKENS, SCALES, VECTORS = "keys.json", "offsets.bin", "tokens.bin", "scales.bin", "vectors.bin"
 POOLED, ENCODINGS, STRUCTURE = "pooled.bin", "encodings.bin", "nearest.faiss"
-CENTRES = 12
+CENTRES = 16
 """Vectors that stand for a page in the search for candidates."""
 _VERIFIED = (KEYS, OFFSETS)
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Segment:
         code = code_of(manifest.storage, np.array(manifest.centre, np.float32))
         vectors = self.record.vectors
         codes = self._mapped(TOKENS, code.dtype, (vectors, code.width(self._dimension)))
-        scales = self._mapped(SCALES, np.dtype("<f2"), (vectors,)) if code.scaled else None
+        scales = self._mapped(SCALES, np.dtype("<f2"), (vectors, 2)) if code.scaled else None
         offsets = np.array(self._mapped(OFFSETS, np.dtype("<i8"), (self.record.pages + 1,)))
         if offsets[0] != 0 or offsets[-1] != vectors or bool((np.diff(offsets) <= 0).any()):
             raise damaged(self.folder / OFFSETS, "pages overlap or are empty")

@@ -35,7 +35,7 @@ class TokenCode(Protocol):
         """Elements of `dtype` that one vector takes."""
 
     def encode(self, vectors: Matrix) -> tuple[Codes, Scales | None]:
-        """Codes, one row a vector, and one scale a vector where the code is `scaled`."""
+        """Codes, one row a vector, and two numbers a vector where the code is `scaled`."""
 
     def read(self, codes: Codes, out: Matrix) -> None:
         """Write the codes as numbers into `out`, of shape (vectors, dimension)."""
@@ -117,8 +117,9 @@ class HalfCode:
 class ByteCode:
     """Signed bytes: what each vector differs from the centre, scaled so that its largest component is 127.
 
-    Vectors of most models lie in a narrow cone, so that the differences are smaller than the vectors, and so are the
-    steps. What the centre adds to a similarity is the same for all pages.
+    Vectors of most models lie in a narrow cone, queries' too. So the differences are smaller than the vectors, and so
+    are the steps; what the centre adds to a similarity is the same for all pages; and rounding harms most along the
+    centre, so that this part of what it loses is kept beside the scale and put right.
     """
 
     dtype: np.dtype[Any] = np.dtype("i1")
@@ -126,6 +127,8 @@ class ByteCode:
 
     def __init__(self, centre: NDArray[np.float32]) -> None:
         self._centre = centre
+        length = float(np.linalg.norm(centre))
+        self._axis = (centre / (length if length > 0 else 1.0)).astype(np.float32)
 
     def width(self, dimension: int) -> int:
         """One element a component."""
@@ -136,8 +139,10 @@ class ByteCode:
         differences = vectors - self._centre
         largest = np.clip(np.abs(differences).max(axis=1) / 127, _SMALLEST_HALF, _LARGEST_HALF)
         scales = largest.astype(np.float16)
-        steps = np.rint(differences / scales.astype(np.float32)[:, None])
-        return np.clip(steps, -127, 127).astype(self.dtype), scales
+        sizes = scales.astype(np.float32)[:, None]
+        steps = np.clip(np.rint(differences / sizes), -127, 127)
+        lost = ((differences - steps * sizes) @ self._axis).astype(np.float16)
+        return steps.astype(self.dtype), np.stack([scales, lost], axis=1)
 
     def read(self, codes: Codes, out: Matrix) -> None:
         """Write the steps."""
@@ -148,15 +153,19 @@ class ByteCode:
         return np.ascontiguousarray(query.T)
 
     def finish(self, similarities: Matrix, scales: Scales | None, query: Matrix) -> None:
-        """Steps become values, and the centre is added."""
+        """Steps become values, and what was lost and the centre are added."""
         if scales is not None:
-            similarities *= scales.astype(np.float32)[:, None]
+            sizes, lost = scales.astype(np.float32).T
+            similarities *= sizes[:, None]
+            similarities += np.outer(lost, query @ self._axis)
         similarities += query @ self._centre
 
     def decode(self, codes: Codes, scales: Scales | None, dimension: int) -> Matrix:
-        """Steps times scales, and the centre."""
-        sizes = np.ones(len(codes), np.float32) if scales is None else scales.astype(np.float32)
-        return np.asarray(codes * sizes[:, None] + self._centre, np.float32)
+        """Steps times scales, what was lost, and the centre."""
+        if scales is None:
+            return codes + self._centre
+        sizes, lost = scales.astype(np.float32).T
+        return np.asarray(codes * sizes[:, None] + np.outer(lost, self._axis) + self._centre, np.float32)
 
 
 class SignCode:

@@ -93,7 +93,7 @@ def test_joined_pages_rank_as_well_as_those_of_colpali_engine():
     import torch
     from colpali_engine.compression.token_pooling import HierarchicalTokenPooler
 
-    pages, queries = line_pages(120, 60, 10)
+    pages, queries = line_pages(120, 60, 60)
     peer = HierarchicalTokenPooler().pool_embeddings([torch.from_numpy(page) for _, page in pages], pool_factor=3)
     theirs = table_of([("", np.asarray(page, np.float32)) for page in peer])
     ours = table_of([("", join_alike(page, 3)) for _, page in pages])
@@ -103,7 +103,7 @@ def test_joined_pages_rank_as_well_as_those_of_colpali_engine():
         best = set(np.argsort(-maxsim(query, exact))[:10].tolist())
         for name, table in (("ours", ours), ("theirs", theirs)):
             kept[name] += len(best & set(np.argsort(-maxsim(query, table))[:10].tolist()))
-    assert kept["ours"] >= kept["theirs"] - 5
+    assert kept["ours"] >= kept["theirs"] - 0.05 * 10 * len(queries)  # three standard errors of the difference
 
 
 def test_centres_of_a_short_page_are_its_vectors():

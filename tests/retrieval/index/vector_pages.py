@@ -39,10 +39,10 @@ def plain_maxsim(query, page):
 def line_vectors():
     """(vectors in 128 dimensions, number of the text) of lines of the manual that Python carries."""
     texts, about = [], []
-    for number, topic in enumerate(sorted(topics, key=lambda name: -len(topics[name]))[:40]):
+    for number, topic in enumerate(sorted(topics, key=lambda name: -len(topics[name]))[:20]):
         lines = [line.strip() for line in topics[topic].split("\n") if len(line.strip()) > 40]
-        texts += lines[:15]
-        about += [number] * len(lines[:15])
+        texts += lines[:30]
+        about += [number] * len(lines[:30])
     vectors = E5().passages(texts)
     rotation, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((vectors.shape[1], 128)))
     return unit(vectors @ rotation.astype(np.float32)), np.array(about)
@@ -61,7 +61,7 @@ def line_pages(pages, vectors, queries, *, seed=4):
     made = []
     for number in range(pages):
         mine = np.flatnonzero(~held & (about == random.choice(about)))
-        own = random.choice(mine, random.integers(2, len(mine) + 1), replace=False)
+        own = random.choice(mine, random.integers(8, len(mine) + 1), replace=False)
         far = random.choice(np.flatnonzero(~held), vectors)
         made.append((f"p{number}", jittered(np.where(random.random(vectors) < 0.7, random.choice(own, vectors), far))))
     asked = [
