@@ -9,11 +9,15 @@ A fifth of the lines is never drawn for pages: queries of 20 vectors come from t
 from a fifth of the documents that has no made pages (unrelated, where the best pages differ by little). Times are the
 best of interleaved rounds, and ratios are against the fastest of colpali-engine's rows: torch's threads wait for each
 other, so that with two of them it takes several times as long as alone where another process holds a core, which would
-flatter us. A ratio means something only where the load that is printed is about 1 or less. The kernels that OpenBLAS
-chose matter too: where it doesn't know a CPU that has AVX-512, OPENBLAS_CORETYPE=SkylakeX makes it use that.
+flatter us. A ratio means something only where the load that is printed is about 1 or less. The kernels that
+OpenBLAS uses matter too; they are chosen in retrieval/processor.py.
 """
 
 from __future__ import annotations
+
+import retrieval  # noqa: F401  # first: it chooses the kernels that numpy loads
+
+# isort: split
 
 import argparse
 import os

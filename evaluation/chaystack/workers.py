@@ -60,6 +60,8 @@ def worker_choice(
     """The choice that options make over a profile; InputError for what doesn't go together."""
     settings = profile.retrieval.images.embedder
     if embedder is not None:
+        if not embedder.strip():
+            raise InputError("--embedder is empty", remedy="name a folder or hub name, or leave it out to search text")
         settings = settings.model_copy(update={"model": embedder})
     if fuse and not settings.model:
         raise InputError("--fuse wants an embedder of page images besides text", remedy="add --embedder MODEL")

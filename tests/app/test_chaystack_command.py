@@ -150,6 +150,7 @@ def test_plans_come_from_the_model_and_search_besides_the_question(
         (("--category", "advertise"), "advertise.jsonl is no file"),
         (("--phase", "generate"), "holds no results of --phase filter"),
         (("--embedder", "nowhere/model"), "nowhere/model"),
+        (("--embedder", " "), "--embedder is empty"),
     ],
 )
 def test_what_cant_be_run_costs_one_line(docsage, haystack: Path, words: tuple[str, ...], problem: str) -> None:

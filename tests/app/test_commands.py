@@ -108,7 +108,17 @@ def test_trace_tells_what_happened(docsage, english_pdf: Path) -> None:
     docsage("ask", "How many apple trees does the orchard at Linden Hill hold?", english_pdf)
     tree = docsage("trace", "latest")
     assert tree.code == 0
-    for word in ("plan", "page_retriever", "input: query=", "page_bm25 1", "claims", "supported", "decision", "stopped:", "312"):
+    for word in (
+        "plan",
+        "page_retriever",
+        "input: query=",
+        "page_bm25 1",
+        "claims",
+        "supported",
+        "decision",
+        "stopped:",
+        "312",
+    ):
         assert word in tree.out, word
 
     events = [json.loads(line) for line in docsage("trace", "latest", "--json").out.splitlines()]
