@@ -10,14 +10,11 @@ from a fifth of the documents that has no made pages (unrelated, where the best 
 best of interleaved rounds, and ratios are against the fastest of colpali-engine's rows: torch's threads wait for each
 other, so that with two of them it takes several times as long as alone where another process holds a core, which would
 flatter us. A ratio means something only where the load that is printed is about 1 or less. The kernels that
-OpenBLAS uses matter too; they are chosen in retrieval/processor.py.
+OpenBLAS uses matter too, and are printed: it knows the processor, unless OPENBLAS_CORETYPE in the environment has it use
+those of an older one.
 """
 
 from __future__ import annotations
-
-import retrieval  # noqa: F401  # first: it chooses the kernels that numpy loads
-
-# isort: split
 
 import argparse
 import os
