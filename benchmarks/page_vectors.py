@@ -10,8 +10,7 @@ from a fifth of the documents that has no made pages (unrelated, where the best 
 best of interleaved rounds, and ratios are against the fastest of colpali-engine's rows: torch's threads wait for each
 other, so that with two of them it takes several times as long as alone where another process holds a core, which would
 flatter us. A ratio means something only where the load that is printed is about 1 or less. The kernels that
-OpenBLAS uses matter too, and are printed: it knows the processor, unless OPENBLAS_CORETYPE in the environment has it use
-those of an older one.
+OpenBLAS uses matter too: it knows the processor, unless OPENBLAS_CORETYPE (printed) has it use those of an older one.
 """
 
 from __future__ import annotations
