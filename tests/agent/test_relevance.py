@@ -183,8 +183,10 @@ def endpoint_judge(server: FakeServer, cache: ReplyCache | None = None) -> Model
 async def test_an_endpoint_is_asked_for_few_tokens_with_their_probabilities(serve: Serve, tmp_path: Path) -> None:
     server = serve([Answer("YES, the page", finish="length", choice={"logprobs": LOGPROBS})])
     with closing(ReplyCache(tmp_path / "replies.sqlite")) as cache:
-        for _ in range(2):
-            record = (await judge_pages(endpoint_judge(server, cache), QUESTION, [Paper("a")])).judged[0]
+        # Both live as long as the loop, which closes their connections when it ends.
+        judges = [endpoint_judge(server, cache), endpoint_judge(server, cache)]
+        for judge in judges:
+            record = (await judge_pages(judge, QUESTION, [Paper("a")])).judged[0]
             assert record.verdict == "yes"
             assert record.probability == pytest.approx(0.8, abs=1e-3)
     body = server.chats[0].body

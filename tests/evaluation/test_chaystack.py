@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack_pages import Bench, ListRetriever, SetJudge, TableGenerator, make_haystack, values
 from rich.console import Console
+from small_haystack import Bench, ListRetriever, SetJudge, TableGenerator, make_haystack, values
 
 from agent.models.types import ModelFailed
 from evaluation.chaystack.benchmark import failed_questions

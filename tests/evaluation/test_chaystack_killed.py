@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from haystack_pages import Bench, make_haystack
+from small_haystack import Bench, make_haystack
 
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-import haystack_pages
+import small_haystack
 
-class Deadly(haystack_pages.Notes):
+class Deadly(small_haystack.Notes):
     def advance(self, units=1):
         try:
             super().advance(units)
@@ -27,8 +27,8 @@ class Deadly(haystack_pages.Notes):
                     file.write(b'{"sample_id":"pap')
             os.kill(os.getpid(), signal.SIGKILL)
 
-haystack_pages.Notes = Deadly
-bench = haystack_pages.Bench(Path(sys.argv[1]), Path(sys.argv[2]))
+small_haystack.Notes = Deadly
+bench = small_haystack.Bench(Path(sys.argv[1]), Path(sys.argv[2]))
 bench.fatal = (sys.argv[3], int(sys.argv[4]))
 bench.measure()
 """

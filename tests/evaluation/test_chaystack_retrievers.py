@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from haystack_pages import Notes
 from PIL import Image
+from small_haystack import Notes
 
 from evaluation.chaystack import retrievers
 from evaluation.chaystack.images import Haystack, HaystackImage, find_images

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from haystack_pages import make_haystack
 from PIL import Image
+from small_haystack import make_haystack
 
 from evaluation.chaystack.images import find_images, reduced
 from evaluation.chaystack.samples import data_root, load_chaystack

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from haystack_pages import Notes
 from PIL import Image
+from small_haystack import Notes
 
 from agent.settings import load_profile
 from evaluation.chaystack.images import find_images
