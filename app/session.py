@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.loop import run
 from agent.models.types import ModelFailed
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from agent.models.client import ModelClient
 
     A = TypeVar("A", Agent, BaselineAgent)
-
-
-@runtime_checkable
-class _Connected(Protocol):
-    """A model that holds connections."""
-
-    async def aclose(self) -> None:
-        """Close them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +97,14 @@ class Session:
     def close(self) -> None:
         """Close the connections to models, the replies kept of them, and the collection."""
         for client in self.clients:
-            if isinstance(client.model, _Connected):
-                run(client.model.aclose())
-            if client.cache is not None:
-                if client.cache.problem:
-                    self.progress.note(client.cache.problem)
-                client.cache.close()
+            if problem := run(client.aclose()):
+                self.progress.note(problem)
         self.collection.close()
 
     @property
     def together(self) -> int:
-        """How many questions are under way at the same time.
-
-        One without a model, since then all work is done here, and with a script, whose replies have an order. Else half
-        as many more as the model is asked at once, so that it needn't wait for what happens between its calls.
-        """
-        calls = self.profile.model.concurrency
-        return calls + calls // 2 if self.profile.model.kind in ("endpoint", "local") else 1
+        """How many questions are asked at the same time."""
+        return self.profile.model.together
 
     def page_of(self, ref: PageRef) -> TrajectoryPage:
         """A page with its document's name and its printed label."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -18,6 +18,14 @@ from agent.models.types import Capabilities, Model, ModelFailed, Prompt, Reply, 
 T = TypeVar("T")
 _LONGEST_WAIT = 60.0
 _WEAKER: dict[StructureMode, StructureMode] = {"schema": "json", "json": "text"}
+
+
+@runtime_checkable
+class _Connected(Protocol):
+    """A model that holds connections."""
+
+    async def aclose(self) -> None:
+        """Close them."""
 
 
 class ModelClient:
@@ -60,6 +68,15 @@ class ModelClient:
                 if not error.unsupported or mode not in _WEAKER:
                     raise
                 mode = self._modes[prompt.role] = _WEAKER[mode]
+
+    async def aclose(self) -> str:
+        """Close the model's connections and the cache; what was wrong with the cache, "" for nothing."""
+        if isinstance(self.model, _Connected):
+            await self.model.aclose()
+        if self.cache is None:
+            return ""
+        self.cache.close()
+        return self.cache.problem
 
     async def _asked(self, prompt: Prompt, mode: StructureMode) -> Reply:
         key = request_key(self.model.identity, prompt, mode) if self.cache else ""

@@ -78,3 +78,12 @@ class ModelSettings(Settings):
     cache: bool = True
     prices: PriceSettings | None = None
     local: LocalSettings = LocalSettings()
+
+    @property
+    def together(self) -> int:
+        """How many questions are under way at the same time.
+
+        One without a model, since then all work is done here, and with a script, whose replies have an order. Else half
+        as many more as the model is asked at once, so that it needn't wait for what happens between its calls.
+        """
+        return self.concurrency + self.concurrency // 2 if self.kind in ("endpoint", "local") else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from PIL import Image
@@ -10,10 +10,11 @@ from PIL import Image
 from evaluation.chaystack.images import Haystack, HaystackImage
 from evaluation.chaystack.records import Candidate, candidate_of
 from evaluation.chaystack.samples import CATEGORIES, Category
-from retrieval.collection import Collection as Documents
-from retrieval.embedders.base import Matrix, PageEmbedder
+from retrieval.collection import Collection
+from retrieval.embedders.base import PageEmbedder
 from retrieval.errors import UnreadableDocument
 from retrieval.fusion import reciprocal_ranks
+from retrieval.index.image_vectors import ImageVectors
 from retrieval.progress import Progress
 from retrieval.types import Scope
 
@@ -43,37 +44,12 @@ class Retriever(Protocol):
         """The best `k` images of one category, or of all; fewer where no more match at all."""
 
 
-class VectorHit(Protocol):
-    """What an index of page vectors finds."""
-
-    @property
-    def key(self) -> str:
-        """The key under which the page was added."""
-
-    @property
-    def score(self) -> float:
-        """How near it is."""
-
-
-class PageVectors(Protocol):
-    """An index of page vectors on disk; `retrieval.index.image_vectors.ImageVectors` is one."""
-
-    def add(self, pages: Iterable[tuple[str, Matrix]]) -> None:
-        """Add pages; they are kept when this returns."""
-
-    def keys(self) -> Container[str]:
-        """The pages that are there."""
-
-    def search(self, query: Matrix, k: int, *, within: Collection[str] | None = None) -> Sequence[VectorHit]:
-        """The best `k` pages for the vectors of a query, of those in `within`."""
-
-
 class TextRetriever:
     """Searches the text that OCR reads on the images: BM25 of pages and passages, and what else the settings weigh."""
 
     name = "text"
 
-    def __init__(self, collection: Documents, haystack: Haystack) -> None:
+    def __init__(self, collection: Collection, haystack: Haystack) -> None:
         self._collection = collection
         self._haystack = haystack
         self._keys: dict[str, list[str]] = {}
@@ -109,7 +85,7 @@ class ImageRetriever:
 
     name = "images"
 
-    def __init__(self, embedder: PageEmbedder, vectors: PageVectors, haystack: Haystack) -> None:
+    def __init__(self, embedder: PageEmbedder, vectors: ImageVectors, haystack: Haystack) -> None:
         self._embedder = embedder
         self._vectors = vectors
         self._haystack = haystack
@@ -176,7 +152,7 @@ def _readable(part: Sequence[str], contents: Mapping[str, HaystackImage], progre
     return found
 
 
-def read_images(collection: Documents, images: Sequence[HaystackImage], progress: Progress) -> dict[str, str]:
+def read_images(collection: Collection, images: Sequence[HaystackImage], progress: Progress) -> dict[str, str]:
     """Read images that aren't read yet; the documents that they are, by key. What can't be read is noted."""
     report = collection.read([image.path for image in images], progress=progress)
     refused = {refusal.path.resolve() for refusal in report.refused}

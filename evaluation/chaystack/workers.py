@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from agent.loop import run
 from agent.models.choice import open_client
@@ -26,7 +26,9 @@ from evaluation.chaystack.retrievers import ImageRetriever, Retriever, TextRetri
 from evaluation.chaystack.samples import Category
 from retrieval.collection import Collection
 from retrieval.embedders.base import EmbedderCard
+from retrieval.embedders.choice import open_page_embedder
 from retrieval.errors import InputError
+from retrieval.index.image_vectors import ImageVectors
 from retrieval.progress import Progress
 from retrieval.settings import ImageEmbedderSettings
 from retrieval.types import Frozen
@@ -95,14 +97,6 @@ def phase_settings(profile: Profile, choice: WorkerChoice, *, planned: bool) -> 
     return {"retrieve": retrieve, "filter": {"model": model}, "generate": generate}
 
 
-@runtime_checkable
-class _Connected(Protocol):
-    """A model that holds connections."""
-
-    async def aclose(self) -> None:
-        """Close them."""
-
-
 class ModelRoom:
     """The place of the one model that is in memory: opened when it is first asked for, and given back by `close`."""
 
@@ -123,12 +117,8 @@ class ModelRoom:
         client, self._client = self._client, None
         if client is None:
             return
-        if isinstance(client.model, _Connected):
-            run(client.model.aclose())
-        if client.cache is not None:
-            if client.cache.problem:
-                self._progress.note(client.cache.problem)
-            client.cache.close()
+        if problem := run(client.aclose()):
+            self._progress.note(problem)
         if self._profile.model.kind == "local":
             from retrieval.embedders.loading import free_memory
 
@@ -152,15 +142,13 @@ class ProfileWorkers:
     @property
     def workers(self) -> Workers:
         """The factories for the benchmark. One question at a time without a model, and with a script."""
-        calls = self._profile.model.concurrency
-        several = self._profile.model.kind in ("endpoint", "local")
         return Workers(
             planner=self._planner,
             retrievers=self._retrievers,
             filter=self._filter,
             generator=self._generator,
             texts=CollectionTexts(self._collection),
-            together=calls + calls // 2 if several else 1,
+            together=self._profile.model.together,
         )
 
     def close(self) -> None:
@@ -183,9 +171,6 @@ class ProfileWorkers:
         if not self._choice.embedder.model:
             yield found
             return
-        from retrieval.embedders.choice import open_page_embedder
-        from retrieval.index.image_vectors import ImageVectors
-
         embedder = open_page_embedder(self._choice.embedder)
         try:
             folder = self._collection.root / VECTORS_FOLDER / _folder_name(embedder.card)
