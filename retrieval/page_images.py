@@ -6,7 +6,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from PIL.Image import Image
@@ -24,14 +23,6 @@ _AT_ONCE = 16
 """Pages that are rendered, embedded and written together: what an interruption costs at most."""
 _FOUND = 200
 """How many pages of a scope get a score; those beyond would change no ranking that anybody reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImageHit:
-    """A page and its similarity to a query."""
-
-    ref: PageRef
-    score: float
 
 
 class PageImages:
@@ -54,7 +45,7 @@ class PageImages:
     def missing(self, refs: Iterable[PageRef]) -> list[PageRef]:
         """Those of the pages that have no vectors yet, in the same order."""
         known = self._index().keys()
-        return [ref for ref in refs if _key(ref) not in known]
+        return [ref for ref in refs if _key(ref.doc_id, ref.page) not in known]
 
     def embed(self, refs: Sequence[PageRef], *, progress: Progress, deadline: float | None = None) -> int:
         """Embed pages until `deadline` (time.monotonic()); how many were.
@@ -69,26 +60,29 @@ class PageImages:
             shown = [(ref, image) for ref in some if (image := self._rendered(ref, progress)) is not None]
             with self._lock:
                 vectors = self._model().pages([image for _, image in shown])
-                self._index().add((_key(ref), one) for (ref, _), one in zip(shown, vectors, strict=True))
+                self._index().add(
+                    (_key(ref.doc_id, ref.page), one) for (ref, _), one in zip(shown, vectors, strict=True)
+                )
             progress.advance(len(some))
             done += len(shown)
         return done
 
-    def search(self, query: str, pages: Sequence[PageRef]) -> list[ImageHit]:
-        """The pages that have vectors and are most alike to the query, best first, 200 at most."""
-        refs = {_key(ref): ref for ref in pages}
+    def search(self, query: str, pages: Sequence[tuple[str, int]]) -> dict[int, float]:
+        """How alike to the query the best of the (document, page) are, by their place in `pages`; 200 at most."""
+        places = {_key(*page): place for place, page in enumerate(pages)}
         with self._lock:
             known = self._index().keys()
-            within = known & refs.keys()
+            within = known & places.keys()
             if not within:
-                return []
+                return {}
             (query_vectors,) = self._model().queries([query])
             found = self._index().search(query_vectors, _FOUND, within=None if len(within) == len(known) else within)
-        return [ImageHit(refs[match.key], match.score) for match in found]
+        return {places[match.key]: match.score for match in found}
 
-    def coverage(self, pages: Sequence[PageRef]) -> float:
-        """Share of the pages that have vectors; 0 for no pages."""
-        return 1 - len(self.missing(pages)) / len(pages) if pages else 0.0
+    def coverage(self, pages: Sequence[tuple[str, int]]) -> float:
+        """Share of the (document, page) that have vectors; 0 for no pages."""
+        known = self._index().keys()
+        return sum(_key(*page) in known for page in pages) / len(pages) if pages else 0.0
 
     def close(self) -> None:
         """Close the index and give the memory of the model back."""
@@ -138,5 +132,5 @@ def _folder_name(model: str) -> str:
     return re.sub(r"[^\w.-]", "_", "--".join(parts)) or "model"
 
 
-def _key(ref: PageRef) -> str:
-    return f"{ref.doc_id}/{ref.page}"
+def _key(doc_id: str, page: int) -> str:
+    return f"{doc_id}/{page}"

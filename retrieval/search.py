@@ -86,7 +86,8 @@ class Searcher:
         if weights["vectors"]:
             found["vectors"] = self._vector_scores(query, units)
         if self.images is not None and weights["images"]:
-            found["images"] = self._image_scores(query, units, self.images)
+            similarities = self.images.search(query, units.pages)
+            found["images"] = _above_lowest(similarities, len(units.pages), least=_SEEN)
         if weights["structure"]:
             found["structure"] = self.structure.scores(references(query), units)
         if weights["statements"]:
@@ -119,12 +120,6 @@ class Searcher:
         matches = self.vectors.search(query, [t.doc_id for t in units.tables])
         return _above_lowest({at[m.ref.doc_id, m.ref.page]: m.score for m in matches}, len(at))
 
-    def _image_scores(self, query: str, units: Units, images: PageImages) -> Floats:
-        at = {page: i for i, page in enumerate(units.pages)}
-        hits = images.search(query, _refs(units))
-        similarities = {at[hit.ref.doc_id, hit.ref.page]: hit.score for hit in hits}
-        return _above_lowest(similarities, len(at), least=_SEEN)
-
     def _status(self, scope: Scope, units: Units) -> tuple[SignalStatus, ...]:
         reading = self.store.reading_state(scope.doc_ids)
         text = reading.read / reading.pages if reading.pages else 0.0
@@ -132,13 +127,9 @@ class Searcher:
         if self.settings.vectors:
             states["vectors"] = self.vectors.coverage(scope.doc_ids)
         if self.images is not None and self.settings.images:
-            states["images"] = self.images.coverage(_refs(units))
+            states["images"] = self.images.coverage(units.pages)
         states["figure_text"] = 1 - reading.figures_due / reading.read if reading.read else 0.0
         return tuple(SignalStatus(name=name, ready=ready) for name, ready in states.items())
-
-
-def _refs(units: Units) -> list[PageRef]:
-    return [PageRef(doc_id=doc_id, page=page) for doc_id, page in units.pages]
 
 
 def _above_lowest(similarities: Mapping[int, float], pages: int, *, least: float = 0.0) -> Floats:
